@@ -1,0 +1,130 @@
+"""From a plan and a selection to commands. Twin: ``static/js/plan/evaluate.js``.
+
+Layers are read in order; a later flag or variable with the same key replaces the earlier one. Nothing here knows a flag.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from site_builder.plan import Argument, Command, Origin, Plan, Process, Selection, Token, holds
+
+Facts = Mapping[str, object]
+#: The words of each argument and where they come from, by key.
+Flags = dict[str, tuple[list[str], str]]
+
+
+def facts_of(plan: Plan, selection: Selection) -> dict[str, object]:
+    """The scalars of a selection, for example ``model``, ``image`` and ``min_vllm_version``."""
+    facts: dict[str, object] = {}
+    for layer in plan["facts"]:
+        if holds(layer.get("when"), selection):
+            facts.update(layer["facts"])
+    return facts
+
+
+def evaluate(plan: Plan, selection: Selection) -> list[Command]:
+    """The commands of a selection, in the order in which they are started."""
+    facts = facts_of(plan, selection)
+    commands = []
+    for process in plan["processes"]:
+        if holds(process.get("when"), selection):
+            for place in _places(process, selection):
+                commands.append(_command(plan, process, {**selection, "gpus": str(facts.get("gpus", 1)), **place}, facts))
+    return commands
+
+
+def _places(process: Process, selection: Selection) -> Iterator[dict[str, str]]:
+    """The ranks and instances of a process: every combination of its counted axes, the first axis slowest."""
+    places: list[dict[str, str]] = [{}]
+    for axis, counter in process.get("each", []):
+        count = int(selection.get(counter, "1"))
+        places = [{**place, axis: str(number)} for place in places for number in range(count)]
+    yield from places
+
+
+def _command(plan: Plan, process: Process, values: dict[str, str], facts: Facts) -> Command:
+    rank = int(values["rank"]) if "rank" in values else None
+    role = process["follower"] if rank and "follower" in process else process["role"]
+    values["role"] = role
+    command: Command = {
+        "role": role,
+        "rank": rank,
+        "instance": int(values["instance"]) if "instance" in values else None,
+        "name": process.get("name", ""),
+        "origin": _origin(process.get("origin", ""), values),
+        "text": process.get("text"),
+        "indent": 0,
+        "lines": [],
+        "argv": [],
+        "env": {},
+        "port": "",
+        "because": [],
+        "files": [file for file in process.get("files", []) if holds(file.get("when"), values)],
+    }
+    if "program" in process:
+        _fill(plan, process["program"], values, facts, command)
+    return command
+
+
+def _fill(plan: Plan, name: str, values: dict[str, str], facts: Facts, command: Command) -> None:
+    """Write the words, the variables and where each comes from into a command."""
+    program = plan["programs"][name]
+    flags: Flags = {}
+    env: dict[str, tuple[str, str]] = {}
+    for layer in program["layers"]:
+        if not holds(layer.get("when"), values):
+            continue
+        origin = _origin(layer["origin"], values)
+        for argument in layer.get("args", []):
+            _place(flags, argument, values, (facts, origin))
+        for variable, token in layer.get("env", {}).items():
+            if token is None:
+                env.pop(variable, None)
+            else:
+                env[variable] = (word(token, values, facts), origin)
+    command["indent"] = program["indent"]
+    command["lines"] = [[word(token, values, facts) for token in program["start"]], *(words for words, _ in flags.values())]
+    command["argv"] = [text for line in command["lines"] for text in line]
+    command["env"] = {variable: value for variable, (value, _) in env.items()}
+    command["port"] = flags[plan["port"]["key"]][0][-1].split("=")[-1] if plan["port"]["key"] in flags else plan["port"]["default"]
+    command["because"] = [*_because(flags), *_because({key: ([key, value], origin) for key, (value, origin) in env.items()})]
+
+
+def _place(flags: Flags, argument: Argument, values: Selection, source: tuple[Facts, str]) -> None:
+    """Add one argument at the end; an earlier one with its key goes. One without a key stands beside the others."""
+    facts, origin = source
+    if isinstance(argument, list):
+        argument = {"key": str(argument[0]), "tokens": argument}
+    count = int(values[argument["each"]]) if "each" in argument else 1
+    for number in range(count):
+        key = argument.get("key", f"#{len(flags)}")
+        flags.pop(key, None)
+        known = {**values, "each": str(number)}
+        flags[key] = ([word(token, known, facts) for token in argument["tokens"]], origin)
+
+
+def word(token: Token, values: Selection, facts: Facts) -> str:
+    """One word of a command with its numbers and facts filled in."""
+    if isinstance(token, str):
+        return token
+    text = ""
+    for part in token:
+        if isinstance(part, str):
+            text += part
+        elif "fact" in part:
+            text += str(facts.get(part["fact"], ""))
+        else:
+            text += str(math.prod(int(values[name]) for name in part["of"]) * part.get("times", 1) + part.get("plus", 0))
+    return text
+
+
+def _origin(origin: str, values: Selection) -> str:
+    """The place that a layer names; an axis in braces stands for its value."""
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], ""), origin) if "{" in origin else origin
+
+
+def _because(flags: Flags) -> list[Origin]:
+    return [{"flag": words[0], "value": " ".join(words[1:]), "origin": origin} for words, origin in flags.values()]
