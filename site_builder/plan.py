@@ -139,6 +139,7 @@ class Plan(TypedDict):
     programs: dict[str, Program]
     processes: list[Process]
     port: Port
+    sizes: dict[str, str]  # the arguments that a summary of a command shows, and how it calls them
 
 
 class Adjustment(TypedDict):
@@ -194,7 +195,11 @@ class Command(TypedDict):
 
 def holds(when: Condition | None, selection: Selection) -> bool:
     """Whether every axis of the condition has one of its listed values."""
-    return all(lists(values, selection.get(axis)) for axis, values in (when or {}).items())
+    if when:
+        for axis, values in when.items():
+            if not lists(values, selection.get(axis)):
+                return False
+    return True
 
 
 def lists(values: list[str] | list[int], value: str | None) -> bool:
@@ -209,7 +214,12 @@ def lists(values: list[str] | list[int], value: str | None) -> bool:
 
 def any_holds(conditions: list[Condition] | None, selection: Selection) -> bool:
     """Whether one of the conditions holds; absent conditions always hold."""
-    return conditions is None or any(holds(condition, selection) for condition in conditions)
+    if conditions is None:
+        return True
+    for condition in conditions:
+        if holds(condition, selection):
+            return True
+    return False
 
 
 def values_of(axis: Axis) -> list[str]:
@@ -230,9 +240,9 @@ def opened_by(axis: Axis, value: str) -> list[Condition]:
     return axis.get("open", {}).get(value, [{}])
 
 
-def open_values(axis: Axis, selection: Selection) -> list[str]:
-    """The values that are open with what is selected."""
-    return [value for value in values_of(axis) if any_holds(opened_by(axis, value), selection)]
+def is_open(axis: Axis, value: str, selection: Selection) -> bool:
+    """Whether an axis can have a value with what is selected."""
+    return any_holds(opened_by(axis, value), selection)
 
 
 def parameter_of(axis: Axis) -> str:

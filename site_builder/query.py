@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import parse_qsl, quote_plus
 
 from site_builder.plan import Adjustment, Axis, Plan, Query, Selection, parameter_of, values_of
@@ -55,9 +56,8 @@ def parse_query(plan: Plan, parameters: Mapping[str, str]) -> Query:
     for name, value in parameters.items():
         if name not in PARAMETERS:
             notes.append(_note(name, value, "", f"it is no parameter; known are {', '.join(PARAMETERS)}"))
-    for name, kind in PARAMETERS.items():
-        text = parameters.get(name, "").strip()
-        axes = [axis for axis in plan["axes"] if parameter_of(axis) == name]
+    for name, axes in _by_parameter(plan).items():
+        kind, text = PARAMETERS[name], parameters.get(name, "").strip()
         if not text and not (name == "features" and name in parameters):
             continue
         if not axes:
@@ -87,19 +87,18 @@ def canonical(plan: Plan, selection: Selection) -> str:
                 differing.add(axis["id"])
             before[axis["id"]] = selection[axis["id"]]
     pairs = []
-    for name, kind in PARAMETERS.items():
-        axes = [axis for axis in plan["axes"] if parameter_of(axis) == name and axis["id"] in selection]
+    for name, every in _by_parameter(plan).items():
+        kind, axes = PARAMETERS[name], [axis for axis in every if axis["id"] in selection]
         if any(axis["id"] in differing for axis in axes):
             pairs.append(f"{name}={quote_plus(_spelled(kind, axes, (selection, differing)), safe=',:')}")
     return "&".join(pairs)
 
 
-def configuration(plan: Plan, selection: Selection) -> dict[str, object]:
+def configuration(plan: Plan, selection: Selection) -> dict[str, Any]:
     """A selection by parameter name: numbers as numbers, lists as lists, modes as a map."""
-    values: dict[str, object] = {}
-    for name, kind in PARAMETERS.items():
-        axes = [axis for axis in plan["axes"] if parameter_of(axis) == name]
-        present = [axis for axis in axes if axis["id"] in selection]
+    values: dict[str, Any] = {}
+    for name, axes in _by_parameter(plan).items():
+        kind, present = PARAMETERS[name], [axis for axis in axes if axis["id"] in selection]
         if kind == "list":
             values[name] = [axis.get("member", "") for axis in present if selection[axis["id"]] == "on"]
         elif kind == "pairs" and axes:
@@ -113,6 +112,14 @@ def configuration(plan: Plan, selection: Selection) -> dict[str, object]:
 def asked_of(plan: Plan, selection: Selection) -> dict[str, str]:
     """The axes that have to be asked for to get a selection back: what its canonical query says."""
     return parse_query(plan, split_query(canonical(plan, selection))[0])["asked"]
+
+
+def _by_parameter(plan: Plan) -> dict[str, list[Axis]]:
+    """The axes of every parameter, in canonical order; none for a choice that the plan does not have."""
+    found: dict[str, list[Axis]] = {name: [] for name in PARAMETERS}
+    for axis in plan["axes"]:
+        found[parameter_of(axis)].append(axis)
+    return found
 
 
 def _spelled(kind: str, axes: Sequence[Axis], state: tuple[Selection, set[str]]) -> str:

@@ -18,8 +18,8 @@ from site_builder.plan import (
     Selection,
     any_holds,
     holds,
+    is_open,
     lists,
-    open_values,
     opened_by,
     parameter_of,
     values_of,
@@ -51,21 +51,20 @@ def resolve(plan: Plan, query: Query) -> Resolution:
 
 def settle(axis: Axis, selection: Selection, asked: Mapping[str, str]) -> str | None:
     """The value of one axis after the earlier ones are settled; None where no option is open."""
-    available = open_values(axis, selection)
     wanted = asked.get(axis["id"])
-    if wanted in available:
+    if wanted is not None and is_open(axis, wanted, selection):
         return wanted
     if wanted is not None and axis.get("raises"):
-        for value in available:
-            if int(value) > int(wanted):
+        for value in values_of(axis):
+            if int(value) > int(wanted) and is_open(axis, value, selection):
                 return value
     guide = axis.get("guided", "")
     view = {**selection, guide: asked[guide]} if guide in asked else selection
     for preference in axis.get("prefer", []):
         value, when = (preference, {}) if isinstance(preference, str) else preference
-        if value in available and holds(when, view):
+        if holds(when, view) and is_open(axis, value, selection):
             return value
-    return available[0] if available else None
+    return next((value for value in values_of(axis) if is_open(axis, value, selection)), None)
 
 
 def on_offer(axis: Axis, selection: Selection) -> list[str]:

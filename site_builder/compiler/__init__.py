@@ -44,6 +44,10 @@ LAYERS = (
 )
 
 
+#: The arguments that tell how a model is spread over GPUs, by their usual short names.
+SIZES = {"--tensor-parallel-size": "TP", "--pipeline-parallel-size": "PP", "--data-parallel-size": "DP", "--enable-expert-parallel": "EP"}
+
+
 def compile_plan(
     recipe_id: str,
     recipe: RecipeFile,
@@ -67,6 +71,7 @@ def compile_plan(
         "programs": {"vllm": omni_program(context)} if omni else {"vllm": _vllm(context), **router_programs(context)},
         "processes": OMNI_PROCESSES if omni else processes(context),
         "port": {"key": "--port", "default": "8000"},
+        "sizes": SIZES,
     }
 
 

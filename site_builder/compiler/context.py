@@ -93,7 +93,10 @@ class Context:
     @cached_property
     def offload_conditions(self) -> dict[str, Condition]:
         """For each KV-offload option that this recipe can have, when it is open (3.7)."""
-        fitting, found = self.fitting, {}
+        fitting = self.fitting
+        found: dict[str, Condition] = {}
+        if self.recipe.omni:
+            return found
         engines = [name for name in self.strategy_ids if name != "pd_cluster"]
         for key, entry in self.taxonomy.kv_offload.items():
             if entry.requires_opt_in and self.recipe.kv_offload_support.get(key) != "verified":

@@ -19,7 +19,7 @@ def fact_layers(context: Context) -> list[FactLayer]:
 
 def _model(context: Context) -> Iterator[FactLayer]:
     model = context.recipe.model
-    facts: dict[str, object] = {"model": model.model_id, "entry": ENTRY}
+    facts: dict[str, object] = {"model": model.model_id, "entry": ENTRY, "image": None, "pip": None, "docker": None}
     if model.gated:
         facts["gated"] = True
     yield {"facts": facts}

@@ -1,0 +1,40 @@
+"""Building the whole site into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from site_builder.output import Written, publish
+from site_builder.pages import PAGES, HTML, SiteContext
+from site_builder.render.as_html import not_found_page
+
+Progress = Callable[[int, int], None]
+
+
+def files_of(context: SiteContext) -> Iterator[tuple[str, bytes]]:
+    """Every file of the site: its path under the folder and its content."""
+    for page in PAGES:
+        for values in page.paths(context):
+            text = page.render(context, values, "")
+            yield file_name(page.template.format(**values), text.media_type), text.body.encode()
+    yield from context.theme.assets.files.items()
+    yield "404.html", not_found_page("", [], context.around).encode()
+
+
+def file_name(path: str, media_type: str) -> str:
+    """The file of an address: a page is the index of its folder."""
+    if media_type != HTML:
+        return path
+    return f"{path}/index.html" if path else "index.html"
+
+
+def build(context: SiteContext, out: Path, progress: Progress | None = None) -> Written:
+    """Write the site to ``out``. Raises OutputError; the folder then is as it was."""
+    total = sum(1 for page in PAGES for _ in page.paths(context)) if progress else 0
+    files: dict[str, bytes] = {}
+    for name, content in files_of(context):
+        files[name] = content
+        if progress:
+            progress(min(len(files), total), total)
+    return publish(out, files)

@@ -1,0 +1,63 @@
+"""A catalog with the plan of each recipe: everything that an answer is made from, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from site_builder.catalog import Catalog, Recipe, load
+from site_builder.compiler import Grammar, compile_plan
+from site_builder.errors import ContentError, Problem, UnknownRecipe, closest
+from site_builder.plan import Plan
+from site_builder.resolve import pick
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Recipes that can be served: ``plans`` has one for each id. ``problems`` are those of reading and compiling."""
+
+    catalog: Catalog
+    plans: Mapping[str, Plan]
+    problems: tuple[Problem, ...]
+
+    def recipe(self, recipe_id: str) -> Recipe:
+        return self.catalog.recipes[recipe_id]
+
+    def find(self, recipe_id: str) -> tuple[Recipe, str | None]:
+        """The recipe of an id in any case, and the variant whose checkpoint the id is. Raises UnknownRecipe."""
+        recipe, variant = self.catalog.find(recipe_id)
+        if recipe.id not in self.plans:
+            raise UnknownRecipe(recipe_id, closest(recipe_id, self.plans, 5))
+        return recipe, variant
+
+    def needed_for(self, recipe_id: str, strategy: str, hardware: str | None) -> list[str]:
+        """The parameters that bring a strategy about: itself, and the nodes that it needs where one is not enough."""
+        plan = self.plans[self.find(recipe_id)[0].id]
+        asked = {"hardware": hardware} if hardware else {}
+        axis = next((axis for axis in plan["axes"] if axis["id"] == "strategy"), None)
+        if axis is None or strategy not in axis["options"]:
+            return [f"strategy={strategy}"]
+        wanted = pick(plan, asked, ("strategy", strategy)) or {"strategy": strategy}
+        return [f"{name}={value}" for name, value in wanted.items() if name in ("nodes", "strategy")]
+
+
+def open_collection(folder: Path, progress: Callable[[int, int], None] | None = None) -> Collection:
+    """Read and compile a content folder. A recipe that cannot be understood is left out, with its problems.
+
+    Raises ContentError where nothing can be built.
+    """
+    return compile_all(load(folder, progress))
+
+
+def compile_all(catalog: Catalog) -> Collection:
+    grammar = Grammar.of(catalog.flag_tables)
+    plans: dict[str, Plan] = {}
+    problems = list(catalog.problems)
+    vocabulary = (catalog.taxonomy, catalog.strategies, catalog.kv_stores)
+    for recipe_id, recipe in catalog.recipes.items():
+        try:
+            plans[recipe_id] = compile_plan(recipe_id, recipe.file, vocabulary, grammar)
+        except ContentError as error:
+            problems += error.problems
+    return Collection(catalog, plans, tuple(problems))

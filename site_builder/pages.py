@@ -1,0 +1,224 @@
+"""The table of pages: every address of the site, read by build and serve. What is built is what is served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from site_builder.collection import Collection
+from site_builder.errors import UnknownRecipe
+from site_builder.render import as_html, as_json, as_markdown
+from site_builder.render.exports import shell_script
+from site_builder.schema import RecipeFile
+from site_builder.schema.base import Model
+from site_builder.urls import Addresses
+from site_builder.views import View, answer
+
+JSON, MARKDOWN, HTML = "application/json", "text/markdown; charset=utf-8", "text/html; charset=utf-8"
+SHELL = "text/x-shellscript; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The answer of an address."""
+
+    body: str
+    media_type: str
+
+
+@dataclass(frozen=True)
+class SiteContext:
+    """A collection as a site: with its addresses and its theme."""
+
+    collection: Collection
+    addresses: Addresses
+    theme: as_html.Theme
+
+    @cached_property
+    def around(self) -> as_html.Surroundings:
+        return as_html.Surroundings(self.collection.catalog.site, self.addresses, self.theme)
+
+    @cached_property
+    def index(self) -> list[dict[str, Any]]:
+        """The entries of ``models.json``: recipes, and variants that have a checkpoint of their own."""
+        return [entry for recipe_id in self.collection.plans for entry in _entries(self, recipe_id)]
+
+
+Values = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One kind of address. ``paths`` lists those that a folder of files holds; ``takes_query``: the answer depends on a query."""
+
+    name: str
+    pattern: re.Pattern[str]
+    paths: Callable[[SiteContext], Iterable[Values]]
+    render: Callable[[SiteContext, Values, str], Text]
+    template: str
+    takes_query: bool = False
+
+
+def page(template: str, render: Callable[[SiteContext, Values, str], Text], paths: Callable[[SiteContext], Iterable[Values]], takes_query: bool = False) -> Page:
+    """A page whose address has parts in braces, for example ``{org}/{repo}.json``."""
+    pieces = re.split(r"\{(\w+)\}", template)
+    pattern = "".join(f"(?P<{piece}>[^/]+)" if position % 2 else re.escape(piece) for position, piece in enumerate(pieces))
+    return Page(template, re.compile(pattern), paths, render, template, takes_query)
+
+
+def _once(_: SiteContext) -> Iterable[Values]:
+    return [{}]
+
+
+def _recipes(context: SiteContext) -> Iterator[Values]:
+    for recipe_id in context.collection.plans:
+        org, repo = recipe_id.split("/", 1)
+        yield {"org": org, "repo": repo}
+
+
+def _recipe_hardware(context: SiteContext) -> Iterator[Values]:
+    for values in _recipes(context):
+        plan = context.collection.plans[f"{values['org']}/{values['repo']}"]
+        axis = next(axis for axis in plan["axes"] if axis["id"] == "hardware")
+        yield from ({**values, "hardware": name} for name in axis["options"])
+
+
+def _recipe_strategies(context: SiteContext) -> Iterator[Values]:
+    for values in _recipes(context):
+        view = answer(context.collection, f"{values['org']}/{values['repo']}", "")
+        yield from ({**values, "strategy": name} for name in view.on_offer.get("strategy", []))
+
+
+def _view(context: SiteContext, values: Values, query: str) -> View:
+    """The view of an address. A hardware or strategy in the path counts as asked; a strategy brings the nodes that it needs."""
+    recipe_id = f"{values['org']}/{values['repo']}"
+    fixed = [f"hardware={values['hardware']}"] if "hardware" in values else []
+    if "strategy" in values:
+        fixed += context.collection.needed_for(recipe_id, values["strategy"], values.get("hardware"))
+    return answer(context.collection, recipe_id, "&".join([query, *fixed] if query else fixed))
+
+
+def _json(context: SiteContext, values: Values, query: str) -> Text:
+    return Text(as_json.render(_view(context, values, query), context.addresses), JSON)
+
+
+def _markdown(context: SiteContext, values: Values, query: str) -> Text:
+    return Text(as_markdown.render(_view(context, values, query), context.addresses), MARKDOWN)
+
+
+def _script(context: SiteContext, values: Values, query: str) -> Text:
+    return Text(shell_script.render(_view(context, values, query)), SHELL)
+
+
+def _page(context: SiteContext, values: Values, query: str) -> Text:
+    return Text(as_html.recipe_page(_view(context, values, query), context.around), HTML)
+
+
+def _home(context: SiteContext, _: Values, __: str) -> Text:
+    recipes = [entry for entry in context.index if "derived_from" not in entry]
+    return Text(as_html.home_page(recipes, context.around), HTML)
+
+
+def _entries(context: SiteContext, recipe_id: str) -> Iterator[dict[str, Any]]:
+    file = context.collection.recipe(recipe_id).file
+    meta, addresses = file.meta, context.addresses
+    entry = {
+        "hf_id": recipe_id,
+        "title": meta.title,
+        "provider": meta.provider or recipe_id.split("/", 1)[0],
+        "description": meta.description,
+        "url": addresses.full(recipe_id),
+        "json": addresses.form(recipe_id, "json"),
+        "markdown": addresses.form(recipe_id, "md"),
+        "tasks": meta.tasks,
+        "hardware": meta.hardware,
+        "variants": {key: variant.precision for key, variant in file.variants.items()},
+        "min_vllm_version": file.model.min_vllm_version,
+        "date_added": meta.date_added,
+        "date_updated": meta.date_updated,
+    }
+    yield entry
+    for key, variant in file.variants.items():
+        own = variant.model_id
+        if own and own.lower() != recipe_id.lower() and not own.startswith("/"):
+            query = f"variant={key}"
+            yield {
+                **entry,
+                "hf_id": own,
+                "url": addresses.full(recipe_id, query),
+                "json": addresses.form(recipe_id, "json", query),
+                "markdown": addresses.form(recipe_id, "md", query),
+                "variants": {key: variant.precision},
+                "derived_from": recipe_id,
+            }
+
+
+def _plain_map(models: Mapping[str, Model]) -> dict[str, Any]:
+    return {key: as_json.plain(model) for key, model in models.items()}
+
+
+def _vocabulary(read: Callable[[SiteContext], Any]) -> Callable[[SiteContext, Values, str], Text]:
+    return lambda context, _values, _query: Text(as_json.dump(read(context)), JSON)
+
+
+def _one(read: Callable[[SiteContext], Mapping[str, Model]], what: str) -> Callable[[SiteContext, Values, str], Text]:
+    def render(context: SiteContext, values: Values, _: str) -> Text:
+        known = read(context)
+        if values["id"] not in known:
+            raise UnknownRecipe(f"{what}/{values['id']}", [f"{what}/{name}" for name in known])
+        return Text(as_json.dump(as_json.plain(known[values["id"]])), JSON)
+
+    return render
+
+
+def _ids(read: Callable[[SiteContext], Mapping[str, Model]]) -> Callable[[SiteContext], Iterable[Values]]:
+    return lambda context: [{"id": name} for name in read(context)]
+
+
+def _strategies(context: SiteContext) -> Mapping[str, Model]:
+    return context.collection.catalog.strategies
+
+
+def _kv_stores(context: SiteContext) -> Mapping[str, Model]:
+    return context.collection.catalog.kv_stores
+
+
+def recipe_schema() -> dict[str, Any]:
+    """The JSON Schema of a recipe file, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **RecipeFile.model_json_schema()}
+
+
+#: Every address, most specific first. The last one is the recipe page, whose name may contain dots.
+PAGES: tuple[Page, ...] = (
+    page("", _home, _once),
+    page("models.json", _vocabulary(lambda context: context.index), _once),
+    page("taxonomy.json", _vocabulary(lambda context: as_json.plain(context.collection.catalog.taxonomy)), _once),
+    page("strategies.json", _vocabulary(lambda context: _plain_map(_strategies(context))), _once),
+    page("kv_store.json", _vocabulary(lambda context: _plain_map(_kv_stores(context))), _once),
+    page("platforms.json", _vocabulary(lambda context: _plain_map(context.collection.catalog.platforms)), _once),
+    page("recipe.schema.json", _vocabulary(lambda _: recipe_schema()), _once),
+    page("strategies/{id}.json", _one(_strategies, "strategies"), _ids(_strategies)),
+    page("kv_store/{id}.json", _one(_kv_stores, "kv_store"), _ids(_kv_stores)),
+    page("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, lambda _: [], takes_query=True),
+    page("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, lambda _: [], takes_query=True),
+    page("{org}/{repo}/hw/{hardware}.json", _json, _recipe_hardware, takes_query=True),
+    page("{org}/{repo}/hw/{hardware}.md", _markdown, _recipe_hardware, takes_query=True),
+    page("{org}/{repo}/strategies/{strategy}.json", _json, _recipe_strategies, takes_query=True),
+    page("{org}/{repo}/strategies/{strategy}.md", _markdown, _recipe_strategies, takes_query=True),
+    page("{org}/{repo}.json", _json, _recipes, takes_query=True),
+    page("{org}/{repo}.md", _markdown, _recipes, takes_query=True),
+    page("{org}/{repo}.sh", _script, _recipes, takes_query=True),
+    page("{org}/{repo}", _page, _recipes, takes_query=True),
+)
+
+
+def find_page(path: str) -> tuple[Page, Values] | None:
+    """The page that an address (without its first slash) belongs to, with the parts of the address."""
+    for entry in PAGES:
+        match = entry.pattern.fullmatch(path)
+        if match:
+            return entry, match.groupdict()
+    return None

@@ -1,0 +1,105 @@
+"""Pages from views, through the templates of a theme. Templates show, never compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from site_builder.assets import ROOT, Assets, load_assets
+from site_builder.render.as_json import links
+from site_builder.render.as_markdown import adjustment_text
+from site_builder.render.guide import highlighted, read
+from site_builder.schema.vocabulary import Site
+from site_builder.urls import Addresses
+from site_builder.views import View
+
+DEFAULT_THEME = ROOT / "themes" / "default"
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Templates and static files; those of ``folder`` come before those of the default theme, one by one."""
+
+    folder: Path = DEFAULT_THEME
+
+    @cached_property
+    def environment(self) -> Environment:
+        environment = Environment(
+            loader=FileSystemLoader([self.folder, DEFAULT_THEME]),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters["code"] = code
+        environment.filters["number"] = lambda value: f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"
+        return environment
+
+    @cached_property
+    def assets(self) -> Assets:
+        return load_assets(ROOT / "static", self.folder / "static")
+
+    def render(self, template: str, context: dict[str, Any]) -> str:
+        return self.environment.get_template(template).render(context)
+
+
+def code(text: str, language: str = "bash") -> Markup:
+    """Highlighted code, escaped by the highlighter."""
+    return Markup(highlighted(text, language))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What every page needs besides its own view."""
+
+    site: Site
+    addresses: Addresses
+    theme: Theme
+
+    def context(self, path: str, **more: Any) -> dict[str, Any]:
+        assets = self.theme.assets
+        return {
+            "site": self.site,
+            "path": path,
+            "to": self.addresses.to,
+            "full": self.addresses.full,
+            "asset": lambda name: self.addresses.to(assets.address(name)),
+            **more,
+        }
+
+
+def recipe_page(view: View, around: Surroundings) -> str:
+    guide = read(view.recipe.file.guide)
+    return around.theme.render(
+        "recipe.html",
+        around.context(
+            view.id,
+            view=view,
+            file=view.recipe.file,
+            guide=guide,
+            links=links(view, around.addresses),
+            adjustments=[
+                adjustment_text(entry["parameter"], entry["requested"], entry["used"], entry["reason"]).replace("`", "")
+                for entry in view.adjustments
+            ],
+        ),
+    )
+
+
+def home_page(entries: Sequence[dict[str, Any]], around: Surroundings) -> str:
+    """The front page: recipes by provider, and the newest ones."""
+    providers: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        providers.setdefault(entry["provider"], []).append(entry)
+    newest = sorted(entries, key=lambda entry: entry["date_added"], reverse=True)[:6]
+    return around.theme.render("home.html", around.context("", providers=dict(sorted(providers.items(), key=lambda item: item[0].lower())), newest=newest, count=len(entries)))
+
+
+def not_found_page(path: str, closest: Sequence[str], around: Surroundings) -> str:
+    return around.theme.render("not-found.html", around.context(path, closest=closest))

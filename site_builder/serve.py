@@ -1,0 +1,215 @@
+"""The server: answers addresses of the table of pages with query strings, and static files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from site_builder.errors import UnknownRecipe
+from site_builder.pages import HTML, JSON, MARKDOWN, Page, SiteContext, Text, Values, find_page
+from site_builder.query import split_query
+from site_builder.render.as_html import not_found_page
+from site_builder.views import answer
+
+LONGEST_QUERY = 8 * 1024
+ANSWER_CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400"
+#: How many bytes of rendered answers are kept.
+CACHE_BYTES = 64 * 1024 * 1024
+PAGE_HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self';"
+        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "strict-origin-when-cross-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".webmanifest": "application/manifest+json",
+}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer ready to send."""
+
+    body: bytes
+    media_type: str
+    etag: str
+
+
+class AnswerCache:
+    """Answers by address and canonical query, the least used ones dropped when they take too many bytes."""
+
+    def __init__(self, limit: int = CACHE_BYTES) -> None:
+        self.limit = limit
+        self.size = 0
+        self.answers: OrderedDict[str, Answered] = OrderedDict()
+
+    def get(self, key: str, make: Callable[[], Text]) -> Answered:
+        found = self.answers.get(key)
+        if found is None:
+            text = make()
+            body = text.body.encode()
+            found = Answered(body, text.media_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+            self.answers[key] = found
+            self.size += len(body)
+            while self.size > self.limit and len(self.answers) > 1:
+                self.size -= len(self.answers.popitem(last=False)[1].body)
+        self.answers.move_to_end(key)
+        return found
+
+
+class Server:
+    """Answers requests from the site that ``site`` gives at that moment, so that a reload takes effect at once."""
+
+    def __init__(self, site: Callable[[], SiteContext]) -> None:
+        self.site = site
+        self.cache = AnswerCache()
+        self.cached_for: SiteContext | None = None
+
+    async def respond(self, request: Request) -> Response:
+        context = self.site()
+        if self.cached_for is not context:
+            self.cache, self.cached_for = AnswerCache(), context
+        path, query = unquote(request.url.path.removeprefix(context.addresses.path)).lstrip("/"), request.url.query
+        if request.method not in ("GET", "HEAD", "OPTIONS"):
+            return _error(path, 405, "this address is read only", {"allow": "GET, HEAD, OPTIONS"})
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"allow": "GET, HEAD, OPTIONS", "access-control-allow-origin": "*"})
+        if len(query) > LONGEST_QUERY:
+            return _error(path, 414, f"the query is longer than {LONGEST_QUERY} bytes")
+        return self._page(context, request, (path, query)) if not path.startswith("assets/") else _asset(context, path)
+
+    def _page(self, context: SiteContext, request: Request, asked: tuple[str, str]) -> Response:
+        path, query = asked
+        if path == "healthz":
+            return _json({"status": "ok", "recipes": len(context.collection.plans)})
+        found = find_page(path)
+        if path.endswith("/") and path.strip("/"):
+            return _redirect(context, path.rstrip("/"), query)
+        if found is None:
+            return _not_found(context, path, [])
+        page, values = found
+        try:
+            moved = _canonical_path(context, page, values)
+            if moved is not None:
+                return _redirect(context, *_joined(moved, query))
+            key, strict = self._key(context, page, (path, values, query))
+            if strict:
+                return _json({"error": {"status": 422, "title": "Unprocessable Content", "adjustments": strict}}, 422)
+            answered = self.cache.get(key, lambda: page.render(context, values, query))
+        except UnknownRecipe as error:
+            return _not_found(context, path, list(error.closest))
+        return _send(request, answered, context, path)
+
+    def _key(self, context: SiteContext, page: Page, asked: tuple[str, Values, str]) -> tuple[str, list[Any]]:
+        """Where the answer is kept; for ``strict=1`` also the adjustments that forbid it."""
+        path, _, query = asked
+        if not page.takes_query:
+            return path, []
+        parameters, _ = split_query(query)
+        strict = parameters.pop("strict", "")
+        if strict.lower() in ("1", "true", "yes"):
+            values = asked[1]
+            view = answer(context.collection, f"{values['org']}/{values['repo']}", parameters)
+            if view.adjustments:
+                return path, list(view.adjustments)
+        return f"{path}?{query}", []
+
+
+def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[str, str] | None:
+    """Where an address in another spelling leads (path, query), or None where it is the canonical one.
+
+    The checkpoint of a variant is no page of its own, but its machine forms answer directly: their clients refuse redirects.
+    """
+    if "repo" not in values:
+        return None
+    recipe, variant = context.collection.find(f"{values['org']}/{values['repo']}")
+    machine = page.template != "{org}/{repo}"
+    if variant is not None:
+        own = recipe.file.variants[variant].model_id or ""
+        if machine and own == f"{values['org']}/{values['repo']}":
+            return None
+        target = own if machine else recipe.id
+        query = "" if machine else f"variant={variant}"
+    else:
+        target, query = recipe.id, ""
+    org, repo = target.split("/", 1)
+    wanted = page.template.format(**{**values, "org": org, "repo": repo})
+    return None if (org, repo) == (values["org"], values["repo"]) else (wanted, query)
+
+
+def _joined(moved: tuple[str, str], query: str) -> tuple[str, str]:
+    path, added = moved
+    return path, "&".join(part for part in (query, added) if part)
+
+
+def _redirect(context: SiteContext, path: str, query: str) -> Response:
+    return RedirectResponse(context.addresses.to(path, query), status_code=308, headers={"cache-control": ANSWER_CACHE})
+
+
+def _send(request: Request, answered: Answered, context: SiteContext, path: str) -> Response:
+    headers = {"etag": answered.etag, "cache-control": ANSWER_CACHE}
+    if answered.media_type == HTML:
+        headers |= PAGE_HEADERS
+    else:
+        headers["access-control-allow-origin"] = "*"
+    if answered.etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(answered.body, headers=headers, media_type=None if False else answered.media_type)
+
+
+def _asset(context: SiteContext, path: str) -> Response:
+    content = context.theme.assets.files.get(path)
+    if content is None:
+        return _error(path, 404, "there is no such file")
+    suffix = "." + path.rsplit(".", 1)[-1]
+    headers = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
+    return Response(content, media_type=MEDIA_TYPES.get(suffix, "application/octet-stream"), headers=headers)
+
+
+def _json(value: object, status: int = 200) -> Response:
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return Response(text, status_code=status, media_type=JSON, headers={"access-control-allow-origin": "*"})
+
+
+def _not_found(context: SiteContext, path: str, closest: list[str]) -> Response:
+    """404 in the form of what was asked for."""
+    if path.endswith((".json", ".md")):
+        return _error(path, 404, "there is nothing at this address", closest=closest)
+    page = not_found_page(path, closest, context.around)
+    return Response(page, status_code=404, media_type=HTML, headers=PAGE_HEADERS)
+
+
+def _error(path: str, status: int, detail: str, headers: dict[str, str] | None = None, closest: list[str] | None = None) -> Response:
+    titles = {404: "Not Found", 405: "Method Not Allowed", 414: "URI Too Long"}
+    if path.endswith(".md"):
+        hint = f" Did you mean {', '.join(closest)}?" if closest else ""
+        return Response(f"{titles[status]}: {detail}.{hint}\n", status_code=status, media_type=MARKDOWN, headers=headers)
+    response = _json({"error": {"status": status, "title": titles[status], "detail": detail, "did_you_mean": closest or []}}, status)
+    response.headers.update(headers or {})
+    return response
+
+
+def application(site: Callable[[], SiteContext]) -> Starlette:
+    """The ASGI application of a site."""
+    server = Server(site)
+    methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"]
+    return Starlette(routes=[Route("/{path:path}", server.respond, methods=methods)])

@@ -1,0 +1,471 @@
+"""What an answer says: one view of a recipe in one configuration, which every format renders.
+
+``answer`` is the only way from a query to a view; page, JSON, markdown, command line and exports all go through it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from site_builder.catalog import Recipe
+from site_builder.collection import Collection
+from site_builder.evaluate import evaluate, facts_of
+from site_builder.plan import Adjustment, Axis, Command, Plan, parameter_of, values_of
+from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
+from site_builder.resolve import on_offer, pick, resolve
+from site_builder.schema.recipe import Dependency, InstallWay, Variant
+from site_builder.schema.vocabulary import Hardware, Strategy
+from site_builder.shell import docker_lines, docker_text, export_text, shell_text
+
+#: What a reader fills in for the variables that commands leave open.
+PLACEHOLDERS = {
+    "HEAD_IP": "address of the first node, as the other nodes reach it",
+    "IFACE_NAME": "network interface that joins the nodes, for example eth0",
+    "ROUTER_HOST": "address on which the router listens, for example 0.0.0.0",
+    "ROUTER_PORT": "port on which the router listens, for example 30080",
+    "PREFILL_DP_RPC_PORT": "free port for the data parallel ranks of the prefill pool",
+    "DECODE_DP_RPC_PORT": "free port for the data parallel ranks of the decode pool",
+    "MOONCAKE_MASTER_IP": "address of the node that runs mooncake_master",
+    "MOONCAKE_CONFIG_PATH": "path of the configuration file shown with the server",
+    "MOONCAKE_STORE_CONFIG_PATH": "path of the configuration file shown with the store",
+    "MOONCAKE_DEVICE_NAME": "RDMA devices of the node; empty chooses them",
+    "MOONCAKE_STORE_DEVICE_NAME": "RDMA devices of the store's node; empty chooses them",
+    "HF_TOKEN": "your Hugging Face access token, for a gated checkpoint",
+    "~": "home directory of the user who runs the command",
+}
+_NUMBERED = {
+    "PREFILL_NODE": "address of prefill node {}",
+    "DECODE_NODE": "address of decode node {}",
+    "VLLM_INSTANCE": "address of instance {}",
+}
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
+_TITLES = {
+    "serve": "Serve",
+    "head": "Head node",
+    "router": "Router",
+    "kv_master": "Store coordinator",
+    "kv_store": "Store",
+}
+
+
+@dataclass(frozen=True)
+class ProcessView:
+    """One command of the deployment with its other forms. ``because`` says where each flag and variable comes from."""
+
+    id: str
+    title: str
+    command: Command
+    text: str
+    exports: str
+    docker: str | None
+    docker_argv: list[str] | None
+
+
+@dataclass(frozen=True)
+class OptionView:
+    """One option of a choice: ``open`` now, or reachable at ``query`` by moving other choices; neither: ``reason`` says why."""
+
+    id: str
+    label: str
+    note: str = ""
+    selected: bool = False
+    open: bool = True
+    query: str | None = None
+    reason: str = ""
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class ChoiceView:
+    """One row of the builder. ``kind`` is one (pick one option) or many (switches)."""
+
+    parameter: str
+    label: str
+    kind: str
+    options: list[OptionView]
+    member: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class View:
+    """A recipe in one configuration. Memory is in GB (1e9 bytes) and across all nodes of the replica."""
+
+    collection: Collection
+    recipe: Recipe
+    plan: Plan
+    selection: Mapping[str, str]
+    adjustments: Sequence[Adjustment]
+    derived_from: str | None = None
+    commands: Sequence[Command] = field(default=())
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.recipe.id
+
+    @cached_property
+    def configuration(self) -> dict[str, Any]:
+        return configuration(self.plan, self.selection)
+
+    @cached_property
+    def query(self) -> str:
+        """The canonical query: only what differs from the default."""
+        return canonical(self.plan, self.selection)
+
+    @property
+    def hardware(self) -> Hardware:
+        return self.collection.catalog.taxonomy.hardware_profiles[self.selection["hardware"]]
+
+    @property
+    def variant(self) -> Variant:
+        return self.recipe.file.variants[self.selection["variant"]]
+
+    @property
+    def strategy(self) -> Strategy | None:
+        """The serving strategy; omni recipes have none."""
+        return self.collection.catalog.strategies.get(self.selection.get("strategy", ""))
+
+    @property
+    def nodes(self) -> int:
+        """All nodes of the deployment, without those of routers and stores."""
+        if self.deploy_type == "pd_cluster":
+            return int(self.selection["prefill_nodes"]) + int(self.selection["decode_nodes"])
+        return int(self.selection.get("nodes", "1"))
+
+    @property
+    def deploy_type(self) -> str:
+        return str(self.facts["deploy_type"])
+
+    @property
+    def has_store(self) -> bool:
+        return self.selection.get("kv_offload") in self.collection.catalog.kv_stores
+
+    @property
+    def hardware_status(self) -> str:
+        """verified, supported or unsupported; an unmentioned hardware is assumed to work."""
+        return self.recipe.file.meta.hardware.get(self.selection["hardware"], "supported")
+
+    @property
+    def precision(self) -> str:
+        return self.variant.label or self.variant.precision.upper() or self.selection["variant"]
+
+    @cached_property
+    def summary(self) -> str:
+        """One line: GPUs, parallel sizes, precision."""
+        hardware = f"{self.hardware.gpu_count}× {self.hardware.display_name}"
+        where = hardware if self.nodes == 1 else f"{self.nodes} nodes of {hardware}"
+        sizes: dict[str, str] = {}
+        for command in self.commands:
+            words = {line[0]: line[-1] for line in command["lines"][1:]}
+            for flag, name in self.plan["sizes"].items():
+                if flag in words:
+                    sizes.setdefault(name, name if words[flag] == flag else f"{name}={words[flag]}")
+        return " · ".join([where, *sizes.values(), self.precision])
+
+    @cached_property
+    def processes(self) -> list[ProcessView]:
+        seen: dict[str, int] = {}
+        return [self._process(command, seen) for command in self.commands]
+
+    def _process(self, command: Command, seen: dict[str, int]) -> ProcessView:
+        parts = [command["role"], *(str(number + 1) for number in (command["instance"],) if number is not None)]
+        parts += [str(command["rank"])] if command["rank"] is not None else []
+        name = "-".join(parts)
+        seen[name] = seen.get(name, 0) + 1
+        lines = docker_lines(command, self.facts)
+        return ProcessView(
+            id=name if seen[name] == 1 else f"{name}-{seen[name]}",
+            title=_title(command, self),
+            command=command,
+            text=shell_text(command),
+            exports=export_text(command["env"]),
+            docker=docker_text(command, self.facts) if command["role"] != "router" else None,
+            docker_argv=[word for line in lines for word in line] if lines and command["role"] != "router" else None,
+        )
+
+    @cached_property
+    def placeholders(self) -> list[Placeholder]:
+        """Every variable that the commands leave open, and ``~`` where a command has one."""
+        return [Placeholder(name, describe_placeholder(name)) for name in dict.fromkeys(self._open_names())]
+
+    def _open_names(self) -> Iterator[str]:
+        for command in self.commands:
+            words = [*command["argv"], command["text"] or ""]
+            for text in (*words, *command["env"].values(), *(str(file["path"]) + str(file["config"]) for file in command["files"])):
+                yield from _VARIABLE.findall(text)
+            if any(word.startswith("~/") for word in words):
+                yield "~"
+        if self.facts.get("gated"):
+            yield "HF_TOKEN"
+
+    @property
+    def floor_gb(self) -> float:
+        """The published memory floor of the variant, across the replica; 0 where none is published."""
+        return self.variant.vram_minimum_gb
+
+    @property
+    def available_gb(self) -> float:
+        """The memory of one replica's nodes: of the smaller pool under pd_cluster."""
+        nodes = self.nodes
+        if self.deploy_type == "pd_cluster":
+            nodes = min(int(self.selection["prefill_nodes"]), int(self.selection["decode_nodes"]))
+        return self.hardware.vram_gb * nodes
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a reader should know before running the commands."""
+        found = []
+        if self.floor_gb > self.available_gb:
+            found.append(
+                f"The weights need {self.floor_gb:g} GB and {self.where} has {self.available_gb:g} GB: take more nodes, a smaller variant or larger GPUs."
+            )
+        if self.facts.get("docker") is None:
+            found.append(f"There is no known docker command for {self.hardware.display_name}.")
+        return found
+
+    @property
+    def where(self) -> str:
+        return f"{self.hardware.gpu_count}× {self.hardware.display_name}" + (f" on {self.nodes} nodes" if self.nodes > 1 else "")
+
+    @property
+    def pip_note(self) -> str:
+        way = self.recipe.file.model.install.pip
+        return way.note if isinstance(way, InstallWay) else ""
+
+    @property
+    def docker_note(self) -> str:
+        way = self.recipe.file.model.install.docker
+        return way.note if isinstance(way, InstallWay) else ""
+
+    @property
+    def docker_hidden(self) -> bool:
+        return self.recipe.file.model.install.docker is False
+
+    @cached_property
+    def dependencies(self) -> list[Dependency]:
+        """The extra packages that this hardware needs, and what the key-value store does."""
+        brand = self.hardware.brand.lower()
+        found = [
+            entry
+            for entry in self.recipe.file.dependencies
+            if entry.brand is None or brand in [name.lower() for name in entry.brand]
+        ]
+        return [*found, *self._offload_dependencies(brand)]
+
+    def _offload_dependencies(self, brand: str) -> Iterator[Dependency]:
+        key = self.selection.get("kv_offload", "off")
+        store = self.collection.catalog.kv_stores.get(key)
+        option = self.collection.catalog.taxonomy.kv_offload.get(key)
+        if option and option.install:
+            yield Dependency(command=option.install, note=f"for {option.display_name}")
+        if store:
+            install = store.vllm.install
+            command = install if isinstance(install, str) else install.get("amd" if brand == "amd" else "nvidia", "")
+            if command:
+                yield Dependency(command=command, note=f"for {store.display_name}")
+            if store.router.install and any(command["role"] == "router" for command in self.commands):
+                yield Dependency(command=store.router.install, note="for the router")
+
+    @cached_property
+    def default_features(self) -> list[str]:
+        """The features that are on when none are named, with the other choices as they are."""
+        asked = {axis: value for axis, value in asked_of(self.plan, self.selection).items() if not axis.startswith(("feature.", "mode."))}
+        settled = resolve(self.plan, {"asked": asked, "notes": []})["selection"]
+        return list(configuration(self.plan, settled)["features"])
+
+    def is_multi_node(self, strategy: str) -> bool:
+        return self.collection.catalog.strategies[strategy].deploy_type == "multi_node"
+
+    @cached_property
+    def choices(self) -> list[ChoiceView]:
+        """Every row of the builder, with the query that each option leads to."""
+        return list(_choices(self))
+
+    @cached_property
+    def on_offer(self) -> dict[str, Any]:
+        """What is open now, for each parameter: values, names of lists, and the modes of each feature."""
+        offered: dict[str, Any] = {}
+        for axis in self.plan["axes"]:
+            values, name = on_offer(axis, self.selection), parameter_of(axis)
+            if PARAMETERS[name] == "list":
+                offered.setdefault(name, []).extend([axis["member"]] if "on" in values else [])
+            elif PARAMETERS[name] == "pairs":
+                if values:
+                    offered.setdefault(name, {})[axis["member"]] = values
+            elif values:
+                offered[name] = [int(value) for value in values] if PARAMETERS[name] != "value" else values
+        return offered
+
+
+def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str]) -> View:
+    """The view of a recipe for a query string or a map of parameters.
+
+    ``recipe_id`` may be the checkpoint of a variant, in any case. Raises UnknownRecipe.
+    """
+    recipe, variant = collection.find(recipe_id)
+    parameters, notes = split_query(query) if isinstance(query, str) else ({key.lower(): value for key, value in query.items()}, [])
+    if variant is not None:
+        parameters = {**parameters, "variant": variant}
+    plan = collection.plans[recipe.id]
+    parsed = parse_query(plan, parameters)
+    settled = resolve(plan, {"asked": parsed["asked"], "notes": [*notes, *parsed["notes"]]})
+    return view_of(collection, recipe, (settled["selection"], settled["adjustments"]), recipe_id if variant else None)
+
+
+def view_of(
+    collection: Collection, recipe: Recipe, settled: tuple[Mapping[str, str], Sequence[Adjustment]], derived_from: str | None = None
+) -> View:
+    """The view of a recipe for a selection that is settled."""
+    plan, (selection, adjustments) = collection.plans[recipe.id], settled
+    used = [_with_used(plan, selection, adjustment) for adjustment in adjustments]
+    return View(
+        collection, recipe, plan, selection, used, derived_from, evaluate(plan, selection), facts_of(plan, selection)
+    )
+
+
+def _with_used(plan: Plan, selection: Mapping[str, str], adjustment: Adjustment) -> Adjustment:
+    """A note on a value that could not be read does not know what is used instead: the selection does."""
+    name = adjustment["parameter"]
+    axis = next((axis for axis in plan["axes"] if parameter_of(axis) == name and "member" not in axis), None)
+    if adjustment["used"] or axis is None:
+        return adjustment
+    return {**adjustment, "used": selection.get(axis["id"], "")}
+
+
+def describe_placeholder(name: str) -> str:
+    """What to fill in for a variable; empty where nothing is known about it."""
+    stem, _, number = name.rpartition("_")
+    if stem in _NUMBERED and number.isdigit():
+        return _NUMBERED[stem].format(number)
+    return PLACEHOLDERS.get(name, "")
+
+
+def _title(command: Command, view: View) -> str:
+    role, rank = command["role"], command["rank"]
+    if command["name"]:
+        return command["name"]
+    if role == "worker":
+        title = f"Node {rank}"
+    elif role in ("prefill", "decode"):
+        title = f"{role.capitalize()} node {(rank or 0) + 1}"
+    else:
+        title = _TITLES.get(role, role)
+    return title if command["instance"] is None else f"Instance {command['instance'] + 1}: {title}"
+
+
+_LABELS = {
+    "variant": "Variant",
+    "hardware": "Hardware",
+    "nodes": "Nodes",
+    "strategy": "Strategy",
+    "prefill_mode": "Prefill mode",
+    "prefill_nodes": "Prefill nodes",
+    "decode_mode": "Decode mode",
+    "decode_nodes": "Decode nodes",
+    "prefill_rank": "Prefill node shown",
+    "decode_rank": "Decode node shown",
+    "features": "Features",
+    "kv_offload": "KV offload",
+    "kv_instances": "Instances",
+    "kv_instance": "Instance shown",
+    "advanced": "Advanced",
+    "task": "Task",
+    "install": "Install with",
+    "cuda": "CUDA build",
+}
+
+
+def _choices(view: View) -> Iterator[ChoiceView]:
+    switches: dict[str, ChoiceView] = {}
+    asked = asked_of(view.plan, view.selection)
+    for axis in view.plan["axes"]:
+        if axis["id"] not in view.selection or parameter_of(axis) in ("prefill_rank", "decode_rank", "kv_instance"):
+            continue
+        name = parameter_of(axis)
+        if PARAMETERS[name] == "list":
+            if name not in switches:
+                switches[name] = ChoiceView(name, _LABELS[name], "many", [])
+                yield switches[name]
+            switches[name].options.append(_switch(view, axis, asked))
+            continue
+        options = [_option(view, axis, value, asked) for value in _listed(view, axis)]
+        label = _LABELS.get(name) or f"Mode of {axis.get('member', name)}"
+        if len(options) > 1 or name in ("hardware", "variant", "strategy"):
+            yield ChoiceView(name, label, "one", options, axis.get("member", ""))
+
+
+def _listed(view: View, axis: Axis) -> list[str]:
+    """Numbers are listed where they are open; names always."""
+    return on_offer(axis, view.selection) if "spans" in axis else values_of(axis)
+
+
+def _option(view: View, axis: Axis, value: str, asked: Mapping[str, str]) -> OptionView:
+    label, note, verified = _describe(view, axis, value)
+    selected = view.selection[axis["id"]] == value
+    wanted = None if selected else pick(view.plan, asked, (axis["id"], value))
+    return OptionView(
+        value,
+        label,
+        note,
+        selected,
+        selected or value in on_offer({**axis, "beyond": []}, view.selection),
+        _query_of(view, wanted),
+        "" if selected or wanted is not None else "no other choice opens it",
+        verified,
+    )
+
+
+def _switch(view: View, axis: Axis, asked: Mapping[str, str]) -> OptionView:
+    """A feature or advanced option; its query turns it the other way."""
+    label, note, _ = _describe(view, axis, axis["member"])
+    on = view.selection[axis["id"]] == "on"
+    wanted = pick(view.plan, asked, (axis["id"], "off" if on else "on"))
+    reason = "" if wanted is not None else "it is closed for this hardware or variant"
+    return OptionView(axis["member"], label, note, on, on or "on" in on_offer(axis, view.selection), _query_of(view, wanted), reason)
+
+
+def _query_of(view: View, asked: Mapping[str, str] | None) -> str | None:
+    if asked is None:
+        return None
+    return canonical(view.plan, resolve(view.plan, {"asked": dict(asked), "notes": []})["selection"])
+
+
+def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
+    """The label, a note and the verified mark of an option."""
+    catalog, file, name = view.collection.catalog, view.recipe.file, parameter_of(axis)
+    if name == "hardware":
+        hardware = catalog.taxonomy.hardware_profiles[value]
+        note = f"{hardware.gpu_count} × {hardware.gb_per_gpu:g} GB"
+        return hardware.display_name, note, file.meta.hardware.get(value) == "verified"
+    if name == "variant":
+        variant = file.variants[value]
+        return variant.label or variant.precision.upper() or value, f"{variant.vram_minimum_gb:g} GB", False
+    if name == "strategy":
+        return catalog.strategies[value].display_name, catalog.strategies[value].orientation or "", False
+    if name == "features":
+        return file.features[value].label or value.replace("_", " ").capitalize(), file.features[value].description, False
+    if name == "fmode":
+        mode = file.features[axis["member"]].modes[value]
+        return mode.label or value, mode.description, False
+    if name == "advanced":
+        entries = [*(catalog.taxonomy.advanced_options or []), *file.advanced_options]
+        entry = next((entry for entry in entries if entry.id == value), None)
+        return (entry.label or value, entry.description, False) if entry else (value.replace("_", " "), "", False)
+    if name == "kv_offload":
+        option = catalog.taxonomy.kv_offload.get(value) or catalog.kv_stores.get(value)
+        return (option.display_name, option.description, False) if option else ("Off", "", False)
+    if name == "task" and file.omni:
+        task = next((task for task in file.omni.tasks if not isinstance(task, str) and (task.key or task.id) == value), None)
+        return (task.label or value, task.description, False) if task else (value, "", False)
+    return value, "", False
