@@ -14,7 +14,10 @@ SUFFIXES = (".css", ".js", ".svg", ".png", ".ico", ".woff2", ".webmanifest")
 
 @dataclass(frozen=True)
 class Assets:
-    """Files by address (``assets/<hash>/css/site.css``). One hash for all: modules then import each other by relative paths."""
+    """Files by address (``assets/<hash>/css/site.css``).
+
+    One hash for all: modules then import each other by relative paths.
+    """
 
     prefix: str
     files: Mapping[str, bytes]

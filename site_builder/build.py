@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from site_builder.output import Written, publish
-from site_builder.pages import PAGES, HTML, SiteContext
+from site_builder.pages import HTML, PAGES, SiteContext
 from site_builder.render.as_html import not_found_page
 
 Progress = Callable[[int, int], None]

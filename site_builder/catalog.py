@@ -1,4 +1,7 @@
-"""The content folder as a catalog: vocabulary and recipes, read and validated, with everything that is wrong with them."""
+"""The content folder as a catalog.
+
+Vocabulary and recipes, read and validated, with everything that is wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ class Catalog:
     documents: Mapping[str, Document]
 
     def find(self, recipe_id: str) -> tuple[Recipe, str | None]:
-        """The recipe with this id, in any case, or the recipe and variant whose checkpoint it is. Raises UnknownRecipe."""
+        """The recipe with this id, in any case, or the recipe and variant whose checkpoint it is.
+
+        Raises UnknownRecipe.
+        """
         found = self._by_name.get(recipe_id.lower())
         if found is None:
             raise UnknownRecipe(recipe_id, closest(recipe_id, [*self.recipes, *self._checkpoints], 5))
@@ -71,7 +77,10 @@ class Catalog:
 
 
 def load(folder: Path, progress: Progress | None = None) -> Catalog:
-    """Read a content folder. Raises ContentError where nothing can be built: no folder, no usable taxonomy or strategies."""
+    """Read a content folder.
+
+    Raises ContentError where nothing can be built: no folder, no usable taxonomy or strategies.
+    """
     if not folder.is_dir():
         raise ContentError([Problem(str(folder), 0, "there is no such folder; name the content folder with --content")])
     reader = _Reader(folder)
@@ -80,7 +89,9 @@ def load(folder: Path, progress: Progress | None = None) -> Catalog:
     if taxonomy is None or not strategies:
         if not reader.problems:
             missing = "taxonomy.yaml" if taxonomy is None else "strategies"
-            reader.problems.append(Problem(missing, 0, "it is missing from the content folder, and nothing can be built without it"))
+            reader.problems.append(
+                Problem(missing, 0, "it is missing from the content folder, and nothing can be built without it")
+            )
         raise ContentError(reader.problems)
     kv_stores = reader.every("kv_store", KvStore)
     platforms = reader.one("platforms.yaml", Platforms) or Platforms()
@@ -141,7 +152,9 @@ class _Reader:
 
     def every(self, name: str, kind: type[Kind]) -> dict[str, Kind]:
         """The content of every file of a folder, by file name without its ending."""
-        found = {path.stem: self.one(f"{name}/{path.name}", kind) for path in sorted((self.folder / name).glob("*.yaml"))}
+        found = {
+            path.stem: self.one(f"{name}/{path.name}", kind) for path in sorted((self.folder / name).glob("*.yaml"))
+        }
         return {key: value for key, value in found.items() if value is not None}
 
     def recipes(self, progress: Progress | None) -> dict[str, Recipe]:
@@ -152,12 +165,16 @@ class _Reader:
             recipe_id = path.removeprefix("models/").removesuffix(".yaml")
             first = spelled.setdefault(recipe_id.lower(), recipe_id)
             if first != recipe_id:
-                message = f'its id differs from models/{first}.yaml only in case; ids are compared without case, rename one'
+                message = (
+                    f"its id differs from models/{first}.yaml only in case; ids are compared without case, rename one"
+                )
                 self.problems.append(Problem(path, 0, message))
                 continue
             file = self.one(path, RecipeFile)
             if file is not None and "default" not in file.variants:
-                message = 'variants has no "default"; name the checkpoint that is served when none is asked for "default"'
+                message = (
+                    'variants has no "default"; name the checkpoint that is served when none is asked for "default"'
+                )
                 self.problems.append(Problem(path, self.documents[path].line(("variants",)), message))
             elif file is not None:
                 recipes[recipe_id] = Recipe(recipe_id, file, self.documents[path])

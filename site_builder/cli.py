@@ -1,7 +1,7 @@
 """The command line: ``python build.py [build|serve|check|show|render|new|schema]``; no argument means build.
 
-Exit codes: 0 all is well; 1 something could not be used (an error in the content, an unknown recipe, a folder that cannot be
-written); 2 the command line itself is wrong.
+Exit codes: 0 all is well; 1 something could not be used (an error in the content, an unknown recipe, a folder
+that cannot be written); 2 the command line itself is wrong.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ content_option = click.option(
     help="The folder that holds the recipes.",
 )
 theme_option = click.option(
-    "--theme", type=click.Path(path_type=Path, file_okay=False, exists=True), default=DEFAULT_THEME, show_default="themes/default", help="A folder of templates that overlay the default theme."
+    "--theme",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=DEFAULT_THEME,
+    show_default="themes/default",
+    help="A folder of templates that overlay the default theme.",
 )
 
 
@@ -73,7 +77,13 @@ def main() -> None:
 @main.command()
 @content_option
 @theme_option
-@click.option("--out", type=click.Path(path_type=Path), default=ROOT / "dist", show_default="dist", help="Where to write the site.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=ROOT / "dist",
+    show_default="dist",
+    help="Where to write the site.",
+)
 @click.option("--base-url", default=None, help="Where the site will be published; overrides site.yaml.")
 def build(content: Path, theme: Path, out: Path, base_url: str | None) -> None:
     """Write the site as files that any host can publish."""
@@ -82,7 +92,9 @@ def build(content: Path, theme: Path, out: Path, base_url: str | None) -> None:
     context = _site(collection, theme, base_url, prepared=True)
     with _progress("writing") as report:
         written = build_site(context, out, report)
-    click.echo(f"{out}: {written.written} files written, {written.unchanged} unchanged, {written.removed} removed", err=True)
+    click.echo(
+        f"{out}: {written.written} files written, {written.unchanged} unchanged, {written.removed} removed", err=True
+    )
     _finish(collection.problems, content)
 
 
@@ -115,10 +127,17 @@ def check(content: Path, strict: bool, form: str) -> None:
         collection = open_collection(content, report)
     problems = sorted({*collection.problems, *check_catalog(collection.catalog)})
     if form == "json":
-        click.echo(as_json.dump([{"path": p.path, "line": p.line, "severity": p.severity, "message": p.message} for p in problems]), nl=False)
+        click.echo(
+            as_json.dump(
+                [{"path": p.path, "line": p.line, "severity": p.severity, "message": p.message} for p in problems]
+            ),
+            nl=False,
+        )
     elif form == "github":
         for problem in problems:
-            click.echo(f"::{problem.severity} file={content / problem.path},line={max(problem.line, 1)}::{problem.message}")
+            click.echo(
+                f"::{problem.severity} file={content / problem.path},line={max(problem.line, 1)}::{problem.message}"
+            )
     else:
         _print_problems(problems, sys.stdout)
     errors = [problem for problem in problems if problem.severity == "error"]
@@ -148,7 +167,9 @@ def show(recipe: str, content: Path, query: str, form: str) -> None:
 
 @main.command()
 @content_option
-@click.option("--jsonl", is_flag=True, required=True, help="Read one {recipe, query} object a line, write one answer a line.")
+@click.option(
+    "--jsonl", is_flag=True, required=True, help="Read one {recipe, query} object a line, write one answer a line."
+)
 def render(content: Path, jsonl: bool) -> None:
     """Answer many queries: JSON lines from standard input to standard output, in the same order."""
     collection = open_collection(content)

@@ -1,10 +1,10 @@
 """Every error that a person sees, and the problems that content can have.
 
-    SiteError
-    ├── ContentError     the content folder cannot be used: carries its problems
-    ├── UnknownRecipe    no recipe has this id: carries the closest ids
-    ├── BadQuery         a query that is refused (strict mode, too long)
-    └── OutputError      the site cannot be written where it was asked for
+SiteError
+├── ContentError     the content folder cannot be used: carries its problems
+├── UnknownRecipe    no recipe has this id: carries the closest ids
+├── BadQuery         a query that is refused (strict mode, too long)
+└── OutputError      the site cannot be written where it was asked for
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class OutputError(SiteError):
 
 def closest(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
     """The known names that look most like ``name``, best first, without regard to case."""
-    spelled = {}
+    spelled: dict[str, str] = {}
     for candidate in known:
         spelled.setdefault(candidate.lower(), candidate)
     return [spelled[found] for found in difflib.get_close_matches(name.lower(), spelled, n=limit, cutoff=0.5)]

@@ -1,6 +1,7 @@
 """From a plan and a selection to commands. Twin: ``static/js/plan/evaluate.js``.
 
-Layers are read in order; a later flag or variable with the same key replaces the earlier one. Nothing here knows a flag.
+Layers are read in order; a later flag or variable with the same key replaces the earlier one. Nothing here knows a
+flag.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from typing import cast
 
-from site_builder.plan import Argument, Command, Origin, Plan, Process, Selection, Token, holds
+from site_builder.plan import Argument, Command, Fact, Origin, Plan, Process, Scaled, Selection, Token, holds
 
 Facts = Mapping[str, object]
 #: The words of each argument and where they come from, by key.
@@ -32,7 +34,9 @@ def evaluate(plan: Plan, selection: Selection) -> list[Command]:
     for process in plan["processes"]:
         if holds(process.get("when"), selection):
             for place in _places(process, selection):
-                commands.append(_command(plan, process, {**selection, "gpus": str(facts.get("gpus", 1)), **place}, facts))
+                commands.append(
+                    _command(plan, process, {**selection, "gpus": str(facts.get("gpus", 1)), **place}, facts)
+                )
     return commands
 
 
@@ -86,11 +90,19 @@ def _fill(plan: Plan, name: str, values: dict[str, str], facts: Facts, command: 
             else:
                 env[variable] = (word(token, values, facts), origin)
     command["indent"] = program["indent"]
-    command["lines"] = [[word(token, values, facts) for token in program["start"]], *(words for words, _ in flags.values())]
+    command["lines"] = [
+        [word(token, values, facts) for token in program["start"]],
+        *(words for words, _ in flags.values()),
+    ]
     command["argv"] = [text for line in command["lines"] for text in line]
     command["env"] = {variable: value for variable, (value, _) in env.items()}
-    command["port"] = flags[plan["port"]["key"]][0][-1].split("=")[-1] if plan["port"]["key"] in flags else plan["port"]["default"]
-    command["because"] = [*_because(flags), *_because({key: ([key, value], origin) for key, (value, origin) in env.items()})]
+    command["port"] = (
+        flags[plan["port"]["key"]][0][-1].split("=")[-1] if plan["port"]["key"] in flags else plan["port"]["default"]
+    )
+    command["because"] = [
+        *_because(flags),
+        *_because({key: ([key, value], origin) for key, (value, origin) in env.items()}),
+    ]
 
 
 def _place(flags: Flags, argument: Argument, values: Selection, source: tuple[Facts, str]) -> None:
@@ -114,11 +126,16 @@ def word(token: Token, values: Selection, facts: Facts) -> str:
     for part in token:
         if isinstance(part, str):
             text += part
-        elif "fact" in part:
-            text += str(facts.get(part["fact"], ""))
+        elif part.get("of"):
+            text += str(number(cast(Scaled, part), values))
         else:
-            text += str(math.prod(int(values[name]) for name in part["of"]) * part.get("times", 1) + part.get("plus", 0))
+            text += str(facts.get(cast(Fact, part)["fact"], ""))
     return text
+
+
+def number(scaled: Scaled, values: Selection) -> int:
+    """The number that a scaled token stands for in a selection."""
+    return math.prod([int(values[name]) for name in scaled["of"]]) * scaled.get("times", 1) + scaled.get("plus", 0)
 
 
 def _origin(origin: str, values: Selection) -> str:

@@ -26,7 +26,8 @@ class Written:
 def publish(folder: Path, files: Mapping[str, bytes]) -> Written:
     """Make the folder hold exactly these files (path under the folder → content).
 
-    Nothing is touched when nothing changed. Otherwise the whole site is put together beside the folder, with links to the files
+    Nothing is touched when nothing changed. Otherwise the whole site is put together beside the folder, with links to
+    the files
     that stay, and takes its place at once. Raises OutputError where that is not possible; the old site then stays.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -35,13 +36,17 @@ def publish(folder: Path, files: Mapping[str, bytes]) -> Written:
     try:
         present = set(_present(folder))
         if present and MARKER not in present:
-            raise OutputError(f"{folder} holds files that site_builder did not write; empty it or give another folder with --out")
+            raise OutputError(
+                f"{folder} holds files that site_builder did not write; empty it or give another folder with --out"
+            )
         changed = [path for path, content in files.items() if path not in present or not _same(folder / path, content)]
         removed = present - files.keys()
         if changed or removed:
             _replace(folder, files, set(changed))
     except OSError as error:
-        raise OutputError(f"cannot write {error.filename or folder}: {error.strerror or error}; the site there is as it was") from error
+        raise OutputError(
+            f"cannot write {error.filename or folder}: {error.strerror or error}; the site there is as it was"
+        ) from error
     return Written(len(changed), len(removed), len(files) - len(changed))
 
 
@@ -56,7 +61,10 @@ def _same(path: Path, content: bytes) -> bool:
 
 
 def _replace(folder: Path, files: Mapping[str, bytes], changed: set[str]) -> None:
-    """Build the new folder beside the old one, then swap them. A crash leaves the old or the new site, never a mixture."""
+    """Build the new folder beside the old one, then swap them.
+
+    A crash leaves the old or the new site, never a mixture.
+    """
     staging, old = (folder.with_name(f".{folder.name}.{word}-{os.getpid()}") for word in ("new", "old"))
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -52,7 +52,10 @@ Values = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Page:
-    """One kind of address. ``paths`` lists those that a folder of files holds; ``takes_query``: the answer depends on a query."""
+    """One kind of address.
+
+    ``paths`` lists those that a folder of files holds; ``takes_query``: the answer depends on a query.
+    """
 
     name: str
     pattern: re.Pattern[str]
@@ -62,10 +65,17 @@ class Page:
     takes_query: bool = False
 
 
-def page(template: str, render: Callable[[SiteContext, Values, str], Text], paths: Callable[[SiteContext], Iterable[Values]], takes_query: bool = False) -> Page:
+def page(
+    template: str,
+    render: Callable[[SiteContext, Values, str], Text],
+    paths: Callable[[SiteContext], Iterable[Values]],
+    takes_query: bool = False,
+) -> Page:
     """A page whose address has parts in braces, for example ``{org}/{repo}.json``."""
     pieces = re.split(r"\{(\w+)\}", template)
-    pattern = "".join(f"(?P<{piece}>[^/]+)" if position % 2 else re.escape(piece) for position, piece in enumerate(pieces))
+    pattern = "".join(
+        f"(?P<{piece}>[^/]+)" if position % 2 else re.escape(piece) for position, piece in enumerate(pieces)
+    )
     return Page(template, re.compile(pattern), paths, render, template, takes_query)
 
 
@@ -93,7 +103,10 @@ def _recipe_strategies(context: SiteContext) -> Iterator[Values]:
 
 
 def _view(context: SiteContext, values: Values, query: str) -> View:
-    """The view of an address. A hardware or strategy in the path counts as asked; a strategy brings the nodes that it needs."""
+    """The view of an address.
+
+    A hardware or strategy in the path counts as asked; a strategy brings the nodes that it needs.
+    """
     recipe_id = f"{values['org']}/{values['repo']}"
     fixed = [f"hardware={values['hardware']}"] if "hardware" in values else []
     if "strategy" in values:

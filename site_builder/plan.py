@@ -2,26 +2,31 @@
 
 A plan is JSON. The classes here only name its shapes; ``show --format plan`` prints exactly this.
 
-A *selection* is ``{axis id: value}``, all text. A *condition* maps axis ids to lists of values and holds when the selection has
-a listed value for each of its axes; two whole numbers ``[2, 16]`` list every number between them. An axis that is not in the
+A *selection* is ``{axis id: value}``, all text. A *condition* maps axis ids to lists of values and holds when the
+selection has
+a listed value for each of its axes; two whole numbers ``[2, 16]`` list every number between them. An axis that is not
+in the
 selection never has a listed value. Where a list of conditions stands, one of them must hold. There is no *not* and no
 *or*: axes are finite, the compiler writes them out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 #: The largest number of nodes or instances.
 LARGEST = 16
 
 Selection = Mapping[str, str]
-Condition = dict[str, list[str] | list[int]]
+Condition = Mapping[str, Sequence[str] | Sequence[int]]
 
 
 class Scaled(TypedDict):
-    """A number known only in a selection: the product of axes and facts (``nodes``, ``rank``, ``gpus``), times ``times``, plus ``plus``."""
+    """A number known only in a selection.
+
+    The product of axes and facts (``nodes``, ``rank``, ``gpus``), times ``times``, plus ``plus``.
+    """
 
     of: list[str]
     times: NotRequired[int]
@@ -174,7 +179,8 @@ class Origin(TypedDict):
 class Command(TypedDict):
     """One process of a deployment, ready to run.
 
-    ``lines`` are the words grouped as they are written: the program and its model, then each flag with its values. ``argv`` is
+    ``lines`` are the words grouped as they are written: the program and its model, then each flag with its values.
+    ``argv`` is
     ``lines`` in one list, unquoted. A command that content gives as text has ``text`` and no words.
     """
 
@@ -202,7 +208,7 @@ def holds(when: Condition | None, selection: Selection) -> bool:
     return True
 
 
-def lists(values: list[str] | list[int], value: str | None) -> bool:
+def lists(values: Sequence[str] | Sequence[int], value: str | None) -> bool:
     """Whether a list of a condition has a value."""
     if value is None or not values:
         return False
@@ -212,7 +218,7 @@ def lists(values: list[str] | list[int], value: str | None) -> bool:
     return value in values
 
 
-def any_holds(conditions: list[Condition] | None, selection: Selection) -> bool:
+def any_holds(conditions: Sequence[Condition] | None, selection: Selection) -> bool:
     """Whether one of the conditions holds; absent conditions always hold."""
     if conditions is None:
         return True
@@ -225,7 +231,10 @@ def any_holds(conditions: list[Condition] | None, selection: Selection) -> bool:
 def values_of(axis: Axis) -> list[str]:
     """Every value that an axis can have, open or not."""
     if "spans" in axis:
-        return [str(number) for number in range(min(span[0] for span in axis["spans"]), max(span[1] for span in axis["spans"]) + 1)]
+        return [
+            str(number)
+            for number in range(min(span[0] for span in axis["spans"]), max(span[1] for span in axis["spans"]) + 1)
+        ]
     return axis["options"]
 
 

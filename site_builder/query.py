@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, quote_plus
 from site_builder.plan import Adjustment, Axis, Plan, Query, Selection, parameter_of, values_of
 from site_builder.resolve import settle
 
-#: Every parameter that names a choice, in canonical order, and how its value is written: one value, a number in the range of the
+#: Every parameter that names a choice, in canonical order, and how its value is written: one value, a number in the
+#: range of the
 #: axis, a list of names that are on, or ``name:value`` pairs.
 PARAMETERS = {
     "variant": "value",
@@ -35,7 +36,10 @@ PARAMETERS = {
 
 
 def split_query(text: str) -> tuple[dict[str, str], list[Adjustment]]:
-    """A query string as parameters, names in lower case. A repeated parameter counts once: the last wins, and is reported."""
+    """A query string as parameters, names in lower case.
+
+    A repeated parameter counts once: the last wins, and is reported.
+    """
     parameters: dict[str, str] = {}
     notes: list[Adjustment] = []
     for name, value in parse_qsl(text, keep_blank_values=True):
@@ -152,10 +156,16 @@ def _read_number(axis: Axis, text: str, state: State) -> None:
     asked, notes = state
     numbers = [int(value) for value in values_of(axis)]
     if not _is_number(text):
-        notes.append(_note(parameter_of(axis), text, "", f"it is not a whole number from {min(numbers)} to {max(numbers)}"))
+        notes.append(
+            _note(parameter_of(axis), text, "", f"it is not a whole number from {min(numbers)} to {max(numbers)}")
+        )
         return
     number = int(text)
-    kept = min(numbers) if PARAMETERS[parameter_of(axis)] == "rank" and number not in numbers else max(min(numbers), min(number, max(numbers)))
+    kept = (
+        min(numbers)
+        if PARAMETERS[parameter_of(axis)] == "rank" and number not in numbers
+        else max(min(numbers), min(number, max(numbers)))
+    )
     if kept != number:
         notes.append(_note(parameter_of(axis), text, str(kept), f"it goes from {min(numbers)} to {max(numbers)}"))
     asked[axis["id"]] = str(kept)

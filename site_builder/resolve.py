@@ -1,12 +1,13 @@
 """Settling a query into a selection. Twin: ``static/js/plan/resolve.js``.
 
-Axes are settled in their order: an asked value is taken if it is open, else the first open of the preferences, else the first open
+Axes are settled in their order: an asked value is taken if it is open, else the first open of the preferences, else
+the first open
 option. Every difference from what was asked becomes an adjustment. Nothing here knows what an axis means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from site_builder.plan import (
     Adjustment,
@@ -25,7 +26,6 @@ from site_builder.plan import (
     values_of,
 )
 
-
 #: Axes that only say which process is shown first.
 RANKS = ("prefill_rank", "decode_rank", "kv_instance")
 
@@ -38,7 +38,9 @@ def resolve(plan: Plan, query: Query) -> Resolution:
         wanted = query["asked"].get(axis["id"])
         if not any_holds(axis.get("when"), selection):
             if wanted is not None and _was_a_wish(axis, wanted):
-                adjustments.append(_adjustment(axis, wanted, "", f"it has no effect{_blockers(plan, axis.get('when'), selection)}"))
+                adjustments.append(
+                    _adjustment(axis, wanted, "", f"it has no effect{_blockers(plan, axis.get('when'), selection)}")
+                )
             continue
         value = settle(axis, selection, query["asked"])
         if value is None:
@@ -76,9 +78,10 @@ def on_offer(axis: Axis, selection: Selection) -> list[str]:
 
 
 def pick(plan: Plan, asked: Mapping[str, str], choice: tuple[str, str]) -> dict[str, str] | None:
-    """What to ask so that ``choice`` (axis, value) comes true, changing as little else as possible; None if nothing does.
+    """What to ask so that ``choice`` (axis, value) comes true with the fewest other changes; None if nothing does.
 
-    Tried in this order: the choice alone; without the asked values that block it; with blocking axes moved to a value that opens it.
+    Tried in this order: the choice alone; without the asked values that block it; with blocking axes moved to a value
+    that opens it.
     """
     axis_id, value = choice
     axis = next(axis for axis in plan["axes"] if axis["id"] == axis_id)
@@ -105,7 +108,7 @@ def _adjustment(axis: Axis, requested: str, used: str, reason: str) -> Adjustmen
     return {"parameter": parameter_of(axis), "requested": requested, "used": used, "reason": reason}
 
 
-def _blockers(plan: Plan, conditions: list[Condition] | None, selection: Selection) -> str:
+def _blockers(plan: Plan, conditions: Sequence[Condition] | None, selection: Selection) -> str:
     """`` with hardware=h200``: the settled values that keep the closest of the conditions from holding."""
     if not conditions:
         return ""
@@ -115,7 +118,7 @@ def _blockers(plan: Plan, conditions: list[Condition] | None, selection: Selecti
     return " with " + " and ".join(words)
 
 
-def _needed(axis_id: str, values: list[str] | list[int]) -> str:
+def _needed(axis_id: str, values: Sequence[str] | Sequence[int]) -> str:
     """Numbers say what would do: `` (it needs nodes=2 or more)``."""
     if not values or not isinstance(values[0], int):
         return ""

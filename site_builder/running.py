@@ -17,7 +17,8 @@ from site_builder.serve import application
 
 
 def run_server(load: Callable[[], SiteContext], address: tuple[str, int], watched: Sequence[Path]) -> None:
-    """Serve until interrupted. With ``watched`` folders, a change loads the site anew; a broken change keeps the last good one.
+    """Serve until interrupted. With ``watched`` folders, a change loads the site anew; a broken change keeps the last
+    good one.
 
     Raises SiteError where the port cannot be had.
     """
@@ -27,7 +28,8 @@ def run_server(load: Callable[[], SiteContext], address: tuple[str, int], watche
         threading.Thread(target=_reload, args=(load, current, (watched, stop)), daemon=True).start()
     host, port = address
     listener = _listen(host, port)
-    click.echo(f"serving {len(current[0].collection.plans)} recipes at http://{host}:{listener.getsockname()[1]}{current[0].addresses.path}/ (stop with Ctrl-C)", err=True)
+    place = f"http://{host}:{listener.getsockname()[1]}{current[0].addresses.path}/"
+    click.echo(f"serving {len(current[0].collection.plans)} recipes at {place} (stop with Ctrl-C)", err=True)
     config = uvicorn.Config(application(lambda: current[0]), log_level="warning", access_log=False, server_header=False)
     try:
         uvicorn.Server(config).run(sockets=[listener])
@@ -43,11 +45,15 @@ def _listen(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise SiteError(f"cannot listen on {host}:{port} ({error.strerror}); choose another port with --port") from error
+        raise SiteError(
+            f"cannot listen on {host}:{port} ({error.strerror}); choose another port with --port"
+        ) from error
     return listener
 
 
-def _reload(load: Callable[[], SiteContext], current: list[SiteContext], watching: tuple[Sequence[Path], threading.Event]) -> None:
+def _reload(
+    load: Callable[[], SiteContext], current: list[SiteContext], watching: tuple[Sequence[Path], threading.Event]
+) -> None:
     folders, stop = watching
     for _ in watch(*[folder for folder in folders if folder.exists()], stop_event=stop):
         try:

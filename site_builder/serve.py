@@ -27,8 +27,8 @@ ANSWER_CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400
 CACHE_BYTES = 64 * 1024 * 1024
 PAGE_HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self';"
-        " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "referrer-policy": "strict-origin-when-cross-origin",
@@ -92,7 +92,9 @@ class Server:
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             return _error(path, 405, "this address is read only", {"allow": "GET, HEAD, OPTIONS"})
         if request.method == "OPTIONS":
-            return Response(status_code=204, headers={"allow": "GET, HEAD, OPTIONS", "access-control-allow-origin": "*"})
+            return Response(
+                status_code=204, headers={"allow": "GET, HEAD, OPTIONS", "access-control-allow-origin": "*"}
+            )
         if len(query) > LONGEST_QUERY:
             return _error(path, 414, f"the query is longer than {LONGEST_QUERY} bytes")
         return self._page(context, request, (path, query)) if not path.startswith("assets/") else _asset(context, path)
@@ -137,7 +139,8 @@ class Server:
 def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[str, str] | None:
     """Where an address in another spelling leads (path, query), or None where it is the canonical one.
 
-    The checkpoint of a variant is no page of its own, but its machine forms answer directly: their clients refuse redirects.
+    The checkpoint of a variant is no page of its own, but its machine forms answer directly: their clients refuse
+    redirects.
     """
     if "repo" not in values:
         return None
@@ -198,12 +201,18 @@ def _not_found(context: SiteContext, path: str, closest: list[str]) -> Response:
     return Response(page, status_code=404, media_type=HTML, headers=PAGE_HEADERS)
 
 
-def _error(path: str, status: int, detail: str, headers: dict[str, str] | None = None, closest: list[str] | None = None) -> Response:
+def _error(
+    path: str, status: int, detail: str, headers: dict[str, str] | None = None, closest: list[str] | None = None
+) -> Response:
     titles = {404: "Not Found", 405: "Method Not Allowed", 414: "URI Too Long"}
     if path.endswith(".md"):
         hint = f" Did you mean {', '.join(closest)}?" if closest else ""
-        return Response(f"{titles[status]}: {detail}.{hint}\n", status_code=status, media_type=MARKDOWN, headers=headers)
-    response = _json({"error": {"status": status, "title": titles[status], "detail": detail, "did_you_mean": closest or []}}, status)
+        return Response(
+            f"{titles[status]}: {detail}.{hint}\n", status_code=status, media_type=MARKDOWN, headers=headers
+        )
+    response = _json(
+        {"error": {"status": status, "title": titles[status], "detail": detail, "did_you_mean": closest or []}}, status
+    )
     response.headers.update(headers or {})
     return response
 

@@ -37,13 +37,17 @@ def export_text(env: Mapping[str, str]) -> str:
 def docker_lines(command: Command, facts: Mapping[str, Any]) -> list[list[str]] | None:
     """``docker run`` for a command as lines of words; None where there is no image or no known way to pass the device.
 
-    ``facts`` are those of the selection: ``docker`` (the lines of flags that the kind of hardware needs), ``image``, ``entry`` (the
-    words that the image runs by itself) and ``deploy_type``.
+    ``facts`` are those of the selection: ``docker`` (the lines of flags that the kind of hardware needs), ``image``,
+    ``entry`` (the words that the image runs by itself) and ``deploy_type``.
     """
     if command["text"] is not None or not facts.get("image") or facts.get("docker") is None:
         return None
     start, entry = command["lines"][0], facts["entry"]
-    network = ["--network", "host"] if facts["deploy_type"] != "single_node" else ["-p", f"{command['port']}:{command['port']}"]
+    network = (
+        ["--network", "host"]
+        if facts["deploy_type"] != "single_node"
+        else ["-p", f"{command['port']}:{command['port']}"]
+    )
     lines = [["docker", "run", *facts["docker"][0]], *facts["docker"][1:]]
     lines.append(["--privileged", "--ipc=host", *network])
     lines.append(["-v", "~/.cache/huggingface:/root/.cache/huggingface"])

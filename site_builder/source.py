@@ -1,7 +1,7 @@
 """Reading YAML files into documents that know the line of every key.
 
-The data is built from parser events in one pass: that bounds depth and size before anything is built (a hostile file can neither
-overflow a stack nor expand aliases for ever), finds duplicate keys, and keeps scalars as they were written.
+The data is built from parser events in one pass. That bounds depth and size before anything is built (a hostile file
+can neither overflow a stack nor expand aliases for ever), finds duplicate keys, and keeps scalars as they were written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Document:
-    """One YAML file. ``path`` is relative to the content folder; ``lines`` has the line (from 1) of every key and list item."""
+    """One YAML file.
+
+    ``path`` is relative to the content folder; ``lines`` has the line (from 1) of every key and list item.
+    """
 
     path: str
     data: Any
@@ -60,7 +63,9 @@ def read(folder: Path, path: str) -> Document:
         raise ContentError([Problem(path, 0, "the file is empty; write the recipe's keys, or remove the file")])
     if not isinstance(data, dict):
         kind = "a list" if isinstance(data, list) else "a single value"
-        raise ContentError([Problem(path, 1, f"the file holds {kind}, but keys with values are expected at its top level")])
+        raise ContentError(
+            [Problem(path, 1, f"the file holds {kind}, but keys with values are expected at its top level")]
+        )
     return Document(path, data, builder.lines)
 
 
@@ -68,13 +73,19 @@ def _text(folder: Path, path: str) -> str:
     place = folder / path
     try:
         if not place.resolve().is_relative_to(folder.resolve()):
-            raise ContentError([Problem(path, 0, "it is a link that leaves the content folder; put the file itself here")])
+            raise ContentError(
+                [Problem(path, 0, "it is a link that leaves the content folder; put the file itself here")]
+            )
         size = place.stat().st_size
         if size > MAX_BYTES:
-            raise ContentError([Problem(path, 0, f"it has {size:,} bytes, more than the {MAX_BYTES:,} that are read; split it")])
+            raise ContentError(
+                [Problem(path, 0, f"it has {size:,} bytes, more than the {MAX_BYTES:,} that are read; split it")]
+            )
         raw = place.read_bytes()
     except OSError as error:
-        raise ContentError([Problem(path, 0, f"it cannot be read ({(error.strerror or str(error)).lower()})")]) from error
+        raise ContentError(
+            [Problem(path, 0, f"it cannot be read ({(error.strerror or str(error)).lower()})")]
+        ) from error
     except RuntimeError as error:  # Python 3.11 and 3.12 raise this for a link that leads to itself
         raise ContentError([Problem(path, 0, "it is a link that leads to itself; put the file itself here")]) from error
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -100,7 +111,9 @@ def _syntax_problem(path: str, text: str, error: yaml.YAMLError) -> Problem:
     if "\t" in written[: len(written) - len(written.lstrip())] or "'\\t'" in str(error):
         return Problem(path, line, "a tab is used for indentation; YAML takes spaces only")
     reason = " ".join(str(getattr(error, "problem", None) or error).split())
-    return Problem(path, line, f"this is not YAML: {reason}; check quotes, colons and indentation here and on the line before")
+    return Problem(
+        path, line, f"this is not YAML: {reason}; check quotes, colons and indentation here and on the line before"
+    )
 
 
 class _Builder:
@@ -137,7 +150,14 @@ class _Builder:
         before = self.nodes
         self._count(event, 1)
         tag = event.tag
-        if tag and tag != "!" and not (tag.startswith(_TAG_PREFIX) and tag[len(_TAG_PREFIX) :] in ("str", "map", "seq", "int", "float", "bool", "null")):
+        if (
+            tag
+            and tag != "!"
+            and not (
+                tag.startswith(_TAG_PREFIX)
+                and tag[len(_TAG_PREFIX) :] in ("str", "map", "seq", "int", "float", "bool", "null")
+            )
+        ):
             self._refuse(event, f'the tag "{tag.replace(_TAG_PREFIX, "!!")}" is not allowed; write plain values')
         if isinstance(event, yaml.ScalarEvent):
             value = event.value if tag or event.style else plain_scalar(event.value)

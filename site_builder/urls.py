@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 class Addresses:
     """The addresses under one base.
 
-    ``base_url`` is where the site is published (``https://example.org/recipes``, or empty when that is unknown: then links start
-    at the root). ``prepared`` is true for a folder of files: machine forms link files instead of queries.
+    ``base_url`` is where the site is published (``https://example.org/recipes``; empty when that is unknown: then links
+    start at the root). ``prepared`` is true for a folder of files: machine forms link files instead of queries.
     """
 
     base_url: str = ""

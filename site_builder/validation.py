@@ -36,7 +36,9 @@ def validation_problems(document: Document, error: ValidationError) -> list[Prob
         places.setdefault(key, []).append(entry)
     # A wrong value inside a block makes the other types of that block fail as well: only the deepest place counts.
     deepest = [path for path in places if not any(other != path and other[: len(path)] == path for other in places)]
-    return [Problem(document.path, document.line(path), _sentence(document.data, path, places[path])) for path in deepest]
+    return [
+        Problem(document.path, document.line(path), _sentence(document.data, path, places[path])) for path in deepest
+    ]
 
 
 def _place(data: Any, location: Sequence[str | int]) -> tuple[KeyPath, str]:
@@ -47,7 +49,7 @@ def _place(data: Any, location: Sequence[str | int]) -> tuple[KeyPath, str]:
             data = data[str(part)]
         elif isinstance(data, list) and isinstance(part, int) and part < len(data):
             data = data[part]
-        elif part == "[key]" or isinstance(part, str) and not isinstance(data, dict):
+        elif part == "[key]" or (isinstance(part, str) and not isinstance(data, dict)):
             continue
         else:
             return tuple(path), str(part)

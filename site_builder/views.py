@@ -67,7 +67,10 @@ class ProcessView:
 
 @dataclass(frozen=True)
 class OptionView:
-    """One option of a choice: ``open`` now, or reachable at ``query`` by moving other choices; neither: ``reason`` says why."""
+    """One option of a choice.
+
+    ``open`` now, or reachable at ``query`` by moving other choices; neither: ``reason`` says why.
+    """
 
     id: str
     label: str
@@ -202,7 +205,11 @@ class View:
     def _open_names(self) -> Iterator[str]:
         for command in self.commands:
             words = [*command["argv"], command["text"] or ""]
-            for text in (*words, *command["env"].values(), *(str(file["path"]) + str(file["config"]) for file in command["files"])):
+            for text in (
+                *words,
+                *command["env"].values(),
+                *(str(file["path"]) + str(file["config"]) for file in command["files"]),
+            ):
                 yield from _VARIABLE.findall(text)
             if any(word.startswith("~/") for word in words):
                 yield "~"
@@ -228,7 +235,8 @@ class View:
         found = []
         if self.floor_gb > self.available_gb:
             found.append(
-                f"The weights need {self.floor_gb:g} GB and {self.where} has {self.available_gb:g} GB: take more nodes, a smaller variant or larger GPUs."
+                f"The weights need {self.floor_gb:g} GB and {self.where} has {self.available_gb:g} GB:"
+                " take more nodes, a smaller variant or larger GPUs."
             )
         if self.facts.get("docker") is None:
             found.append(f"There is no known docker command for {self.hardware.display_name}.")
@@ -236,7 +244,9 @@ class View:
 
     @property
     def where(self) -> str:
-        return f"{self.hardware.gpu_count}× {self.hardware.display_name}" + (f" on {self.nodes} nodes" if self.nodes > 1 else "")
+        return f"{self.hardware.gpu_count}× {self.hardware.display_name}" + (
+            f" on {self.nodes} nodes" if self.nodes > 1 else ""
+        )
 
     @property
     def pip_note(self) -> str:
@@ -280,7 +290,11 @@ class View:
     @cached_property
     def default_features(self) -> list[str]:
         """The features that are on when none are named, with the other choices as they are."""
-        asked = {axis: value for axis, value in asked_of(self.plan, self.selection).items() if not axis.startswith(("feature.", "mode."))}
+        asked = {
+            axis: value
+            for axis, value in asked_of(self.plan, self.selection).items()
+            if not axis.startswith(("feature.", "mode."))
+        }
         settled = resolve(self.plan, {"asked": asked, "notes": []})["selection"]
         return list(configuration(self.plan, settled)["features"])
 
@@ -314,7 +328,9 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
     ``recipe_id`` may be the checkpoint of a variant, in any case. Raises UnknownRecipe.
     """
     recipe, variant = collection.find(recipe_id)
-    parameters, notes = split_query(query) if isinstance(query, str) else ({key.lower(): value for key, value in query.items()}, [])
+    parameters, notes = (
+        split_query(query) if isinstance(query, str) else ({key.lower(): value for key, value in query.items()}, [])
+    )
     if variant is not None:
         parameters = {**parameters, "variant": variant}
     plan = collection.plans[recipe.id]
@@ -324,7 +340,10 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
 
 
 def view_of(
-    collection: Collection, recipe: Recipe, settled: tuple[Mapping[str, str], Sequence[Adjustment]], derived_from: str | None = None
+    collection: Collection,
+    recipe: Recipe,
+    settled: tuple[Mapping[str, str], Sequence[Adjustment]],
+    derived_from: str | None = None,
 ) -> View:
     """The view of a recipe for a selection that is settled."""
     plan, (selection, adjustments) = collection.plans[recipe.id], settled
@@ -432,7 +451,9 @@ def _switch(view: View, axis: Axis, asked: Mapping[str, str]) -> OptionView:
     on = view.selection[axis["id"]] == "on"
     wanted = pick(view.plan, asked, (axis["id"], "off" if on else "on"))
     reason = "" if wanted is not None else "it is closed for this hardware or variant"
-    return OptionView(axis["member"], label, note, on, on or "on" in on_offer(axis, view.selection), _query_of(view, wanted), reason)
+    return OptionView(
+        axis["member"], label, note, on, on or "on" in on_offer(axis, view.selection), _query_of(view, wanted), reason
+    )
 
 
 def _query_of(view: View, asked: Mapping[str, str] | None) -> str | None:
@@ -454,7 +475,11 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
     if name == "strategy":
         return catalog.strategies[value].display_name, catalog.strategies[value].orientation or "", False
     if name == "features":
-        return file.features[value].label or value.replace("_", " ").capitalize(), file.features[value].description, False
+        return (
+            file.features[value].label or value.replace("_", " ").capitalize(),
+            file.features[value].description,
+            False,
+        )
     if name == "fmode":
         mode = file.features[axis["member"]].modes[value]
         return mode.label or value, mode.description, False
@@ -466,6 +491,8 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
         option = catalog.taxonomy.kv_offload.get(value) or catalog.kv_stores.get(value)
         return (option.display_name, option.description, False) if option else ("Off", "", False)
     if name == "task" and file.omni:
-        task = next((task for task in file.omni.tasks if not isinstance(task, str) and (task.key or task.id) == value), None)
+        task = next(
+            (task for task in file.omni.tasks if not isinstance(task, str) and (task.key or task.id) == value), None
+        )
         return (task.label or value, task.description, False) if task else (value, "", False)
     return value, "", False

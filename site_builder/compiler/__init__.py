@@ -45,7 +45,12 @@ LAYERS = (
 
 
 #: The arguments that tell how a model is spread over GPUs, by their usual short names.
-SIZES = {"--tensor-parallel-size": "TP", "--pipeline-parallel-size": "PP", "--data-parallel-size": "DP", "--enable-expert-parallel": "EP"}
+SIZES = {
+    "--tensor-parallel-size": "TP",
+    "--pipeline-parallel-size": "PP",
+    "--data-parallel-size": "DP",
+    "--enable-expert-parallel": "EP",
+}
 
 
 def compile_plan(
@@ -82,9 +87,16 @@ def _vllm(context: Context) -> Program:
 
 def _nothing_runs(context: Context) -> str:
     variant = context.recipe.variants["default"]
-    reasons = {why_not(context.recipe, variant, name, hardware) for name, hardware in context.taxonomy.hardware_profiles.items()}
+    reasons = {
+        why_not(context.recipe, variant, name, hardware)
+        for name, hardware in context.taxonomy.hardware_profiles.items()
+    }
     known = sorted(reason for reason in reasons if reason)
-    because = f" ({known[0]})" if known else "; name at least one strategy in compatible_strategies that some hardware can use"
+    because = (
+        f" ({known[0]})"
+        if known
+        else "; name at least one strategy in compatible_strategies that some hardware can use"
+    )
     return f"no hardware can run this recipe{because}"
 
 

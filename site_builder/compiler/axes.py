@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, cast
 
 from site_builder.compiler.conditions import cases, listed, only
 from site_builder.compiler.context import ROLES, Context
@@ -30,7 +30,8 @@ class _Extra(TypedDict, total=False):
 
 def named(axis_id: str, opens: Opens, prefer: list[Preference], **extra: Unpack[_Extra]) -> Axis:
     """An axis of names; a name is open where one of its conditions holds, and always if one of them says nothing."""
-    axis: Axis = {"id": axis_id, "options": list(opens), **extra}
+    axis: Axis = {"id": axis_id, "options": list(opens)}
+    axis.update(cast(Axis, extra))
     conditional = {value: when for value, when in opens.items() if when is not None and {} not in when}
     if conditional:
         axis["open"] = conditional
@@ -39,7 +40,9 @@ def named(axis_id: str, opens: Opens, prefer: list[Preference], **extra: Unpack[
     return axis
 
 
-def numbers(axis_id: str, spans: list[tuple[int, int, Condition]], prefer: list[Preference], when: list[Condition] | None = None) -> Axis:
+def numbers(
+    axis_id: str, spans: list[tuple[int, int, Condition]], prefer: list[Preference], when: list[Condition] | None = None
+) -> Axis:
     """An axis of numbers, from the smallest of the spans to the largest."""
     axis: Axis = {"id": axis_id, "spans": spans}
     if when is not None:
@@ -63,7 +66,9 @@ def variant_axis(context: Context) -> Axis:
     fitting = context.fitting
     by_size = sorted(fitting.variants, key=lambda key: -fitting.recipe.variants[key].vram_minimum_gb)
     guided: list[Preference] = [
-        (key, {"hardware": fitting.runs_on[key]}) for key in dict.fromkeys(["default", *by_size]) if key in fitting.variants
+        (key, {"hardware": fitting.runs_on[key]})
+        for key in dict.fromkeys(["default", *by_size])
+        if key in fitting.variants
     ]
     if len(fitting.variants) == 1:
         return named("variant", dict.fromkeys(fitting.variants), [])
@@ -82,7 +87,9 @@ def hardware_axis(context: Context) -> Axis:
     first: list[Preference] = []
     for key, order in orders.items():
         if order != common:
-            first += [(name, {"variant": [key]}) for name in order if key in fitting.variants and name in fitting.runs_on[key]][:1]
+            first += [
+                (name, {"variant": [key]}) for name in order if key in fitting.variants and name in fitting.runs_on[key]
+            ][:1]
     return named("hardware", opens, [*first, *common])
 
 
@@ -100,7 +107,11 @@ def nodes_axis(context: Context) -> Axis:
     spans = [(low, high, listed("hardware", on, fitting.hardware)) for (low, high), on in sorted(starts.items())]
     pools_on = [name for name in fitting.hardware if "pd_cluster" in fitting.offered(name)]
     chosen: list[Preference] = []
-    defaults = [(count, when) for when, count in cases(fitting.pairs, ("variant", "hardware"), fitting.default_nodes) if count > 1]
+    defaults = [
+        (count, when)
+        for when, count in cases(fitting.pairs, ("variant", "hardware"), fitting.default_nodes)
+        if count > 1
+    ]
     if pools_on and defaults:
         chosen.append(("1", {"strategy": ["pd_cluster"], **listed("hardware", pools_on, fitting.hardware)}))
     chosen += [prefer(str(count), when) for count, when in defaults]
@@ -129,7 +140,11 @@ def _preferences(context: Context, nodes: int, when: Condition) -> list[Preferen
     fitting = context.fitting
     orders: dict[tuple[str, ...], list[str]] = {}
     for hardware in fitting.hardware:
-        wanted = [name for name in fitting.preferred(hardware, nodes) if (fitting.open_from(name, hardware)[1] > 1) == (nodes > 1)]
+        wanted = [
+            name
+            for name in fitting.preferred(hardware, nodes)
+            if (fitting.open_from(name, hardware)[1] > 1) == (nodes > 1)
+        ]
         orders.setdefault(tuple(wanted), []).append(hardware)
     longest = max(orders, key=len, default=())
     if all(list(order) == [name for name in longest if name in order] for order in orders):
@@ -209,14 +224,16 @@ def _both(one: Condition, other: Condition) -> Condition:
     """Both conditions; an axis that both name keeps the values that both list."""
     merged = {**one, **other}
     for name in one.keys() & other.keys():
-        merged[name] = [value for value in one[name] if value in other[name]]
+        merged[name] = [str(value) for value in one[name] if value in other[name]]
     return merged
 
 
 def _mode_conditions(context: Context, feature: Feature, mode: Mode) -> list[Condition]:
     fitting = context.fitting
     closed = _closed_hardware(context, mode.hardware)
-    variants = fitting.variants if mode.variants is None else [name for name in mode.variants if name in fitting.variants]
+    variants = (
+        fitting.variants if mode.variants is None else [name for name in mode.variants if name in fitting.variants]
+    )
     return [
         {
             **listed("variant", variants, fitting.variants),
@@ -225,11 +242,11 @@ def _mode_conditions(context: Context, feature: Feature, mode: Mode) -> list[Con
     ]
 
 
-def _closed_hardware(context: Context, table: dict[str, str]) -> set[str]:
+def _closed_hardware(context: Context, table: Mapping[str, str]) -> set[str]:
     """Hardware that a map by exact id or generation closes; the exact id wins."""
 
     def word(name: str, profile: Hardware) -> str | None:
-        return lookup({key: value for key, value in table.items()}, name, profile)
+        return lookup(table, name, profile)
 
     return {name for name in context.fitting.hardware if word(name, context.fitting.profile(name)) == "unsupported"}
 
@@ -246,14 +263,19 @@ def _mode_axis(context: Context, key: str, feature: Feature, opens: Opens) -> Ax
 
 
 def offload_axes(context: Context) -> Iterator[Axis]:
-    """3.7: off, the composing options, the key-value store deployments; then how many instances and which one is shown first."""
+    """3.7.
+
+    Off, the composing options, the key-value store deployments; then how many instances and which one is shown first.
+    """
     opens: Opens = {"off": None, **{key: [when] for key, when in context.offload_conditions.items()}}
     yield named("kv_offload", opens, ["off"])
     engines = [name for name in context.strategy_ids if name != "pd_cluster"]
     if not context.open_stores or not engines:
         return
     exists: list[Condition] = [{"kv_offload": context.open_stores, **listed("strategy", engines, context.strategy_ids)}]
-    chosen: list[Preference] = [(str(context.kv_stores[key].default_instances), {"kv_offload": [key]}) for key in context.open_stores]
+    chosen: list[Preference] = [
+        (str(context.kv_stores[key].default_instances), {"kv_offload": [key]}) for key in context.open_stores
+    ]
     yield numbers("kv_instances", [(1, MAX_NODES, {})], chosen, exists)
     yield ranks("kv_instance", "kv_instances", exists)
 
@@ -262,7 +284,11 @@ def advanced_axes(context: Context) -> Iterator[Axis]:
     """3.8: a switch for each option that this recipe can have."""
     for entry in context.advanced:
         strategies = entry.when.strategies
-        on = None if strategies is None else [{"strategy": [name for name in strategies if name in context.strategy_ids]}]
+        on: list[Condition] | None = (
+            None
+            if strategies is None
+            else [{"strategy": [name for name in strategies if name in context.strategy_ids]}]
+        )
         yield named(f"advanced.{entry.id}", {"off": None, "on": on}, ["off"], parameter="advanced", member=entry.id)
 
 

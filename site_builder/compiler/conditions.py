@@ -25,7 +25,8 @@ def cases(
 ) -> list[tuple[Condition, Result]]:
     """The distinct results of a rule over pairs of values (variant and hardware, say), each with its condition.
 
-    ``pairs`` are the only combinations that a selection can have, so a list that covers all of them is left out. A rule that
+    ``pairs`` are the only combinations that a selection can have, so a list that covers all of them is left out. A
+    rule that
     gives None adds no case. Results are compared as JSON; at most one case holds in any selection.
     """
     first_axis, second_axis = axes
@@ -46,14 +47,14 @@ def cases(
             covers = len(group) == len(reachable)
             rows.setdefault((spelled, () if covers else tuple(group), covers), []).append(first)
     return [
-        ({**listed(first_axis, chosen, firsts), **({} if covers else listed(second_axis, group, seconds))}, results[spelled])
+        (
+            {**listed(first_axis, chosen, firsts), **({} if covers else listed(second_axis, group, seconds))},
+            results[spelled],
+        )
         for (spelled, group, covers), chosen in rows.items()
     ]
 
 
-def only(condition: Condition, **more: Sequence[str] | list[int]) -> Condition:
+def only(condition: Condition, **more: Sequence[str] | Sequence[int]) -> Condition:
     """A condition narrowed by further axes."""
-    narrowed = dict(condition)
-    for axis, values in more.items():
-        narrowed[axis] = values if isinstance(values, list) else list(values)
-    return narrowed
+    return {**condition, **more}

@@ -70,14 +70,18 @@ class Context:
     def images(self) -> list[tuple[Condition, str | dict[str, str]]]:
         """The image of every variant and hardware, as cases; a map is one by CUDA build."""
         return cases(
-            self.fitting.pairs, ("variant", "hardware"), lambda variant, name: image_of(self.recipe, variant, (name, self.fitting.profile(name)))
+            self.fitting.pairs,
+            ("variant", "hardware"),
+            lambda variant, name: image_of(self.recipe, variant, (name, self.fitting.profile(name))),
         )
 
     @cached_property
     def advanced(self) -> list[Advanced]:
         """The site-wide options that this recipe can have, then its own."""
         shared = ADVANCED if self.taxonomy.advanced_options is None else self.taxonomy.advanced_options
-        offered = [entry for entry in shared if entry.when.model is None or getattr(self.recipe.model, entry.when.model)]
+        offered = [
+            entry for entry in shared if entry.when.model is None or getattr(self.recipe.model, entry.when.model)
+        ]
         offered = [entry for entry in offered if self._can_hold(entry)]
         return [*offered, *self.recipe.advanced_options]
 
@@ -105,11 +109,15 @@ class Context:
             on = [
                 name
                 for name in fitting.hardware
-                if fitting.profile(name).main_generation != "xpu" and (brands is None or fitting.profile(name).brand.lower() in brands)
+                if fitting.profile(name).main_generation != "xpu"
+                and (brands is None or fitting.profile(name).brand.lower() in brands)
             ]
             under = [name for name in engines if entry.strategies is None or name in entry.strategies]
             if on and under:
-                found[key] = {**listed("hardware", on, fitting.hardware), **listed("strategy", under, self.strategy_ids)}
+                found[key] = {
+                    **listed("hardware", on, fitting.hardware),
+                    **listed("strategy", under, self.strategy_ids),
+                }
         for key in self.kv_stores:
             on = [name for name in fitting.hardware if self._store_runs_on(key, name)]
             if on:
@@ -152,7 +160,9 @@ class Context:
     def arguments(self, items: Sequence[str]) -> list[Argument]:
         return self.grammar.arguments([word for item in items for word in split_words(item)])
 
-    def layer(self, origin: str, when: Condition, args: Sequence[str], env: Mapping[str, str] | None = None) -> list[Layer]:
+    def layer(
+        self, origin: str, when: Condition, args: Sequence[str], env: Mapping[str, str] | None = None
+    ) -> list[Layer]:
         """One layer, or none where it would say nothing."""
         layer: Layer = {"origin": origin}
         if when:

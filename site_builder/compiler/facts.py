@@ -14,7 +14,14 @@ ENTRY = ["vllm", "serve"]
 
 def fact_layers(context: Context) -> list[FactLayer]:
     """Every scalar that the evaluators and the page need, as layers."""
-    return [*_model(context), *_hardware(context), *_image(context), *_install(context), *_versions(context), *_deployment(context)]
+    return [
+        *_model(context),
+        *_hardware(context),
+        *_image(context),
+        *_install(context),
+        *_versions(context),
+        *_deployment(context),
+    ]
 
 
 def _model(context: Context) -> Iterator[FactLayer]:
@@ -65,7 +72,11 @@ def _versions(context: Context) -> Iterator[FactLayer]:
     """The highest of the recipe's, the variant's and the key-value store's minimum."""
     base = context.recipe.model.min_vllm_version
     own = {key: context.recipe.variants[key].min_vllm_version or base for key in context.fitting.variants}
-    stores = {key: context.kv_stores[key].min_vllm_version or "" for key in context.offload_conditions if key in context.kv_stores}
+    stores = {
+        key: context.kv_stores[key].min_vllm_version or ""
+        for key in context.offload_conditions
+        if key in context.kv_stores
+    }
     offload = ["off", *context.offload_conditions]
     pairs = [(variant, option) for variant in own for option in offload]
 
@@ -84,6 +95,9 @@ def version_key(version: str) -> tuple[int, ...]:
 def _deployment(context: Context) -> Iterator[FactLayer]:
     for kind in ("single_node", "multi_node", "pd_cluster"):
         if context.of_type(kind):
-            yield {"when": listed("strategy", context.of_type(kind), context.strategy_ids), "facts": {"deploy_type": kind}}
+            yield {
+                "when": listed("strategy", context.of_type(kind), context.strategy_ids),
+                "facts": {"deploy_type": kind},
+            }
     if context.recipe.omni:
         yield {"facts": {"deploy_type": "single_node"}}

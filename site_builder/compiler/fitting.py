@@ -63,7 +63,10 @@ def _precision_needs(variant: Variant) -> tuple[str | None, str | None]:
 
 @dataclass(frozen=True)
 class Fitting:
-    """The answers for one recipe. Hardware is in the order of the taxonomy, strategies in the order in which they are offered."""
+    """The answers for one recipe.
+
+    Hardware is in the order of the taxonomy, strategies in the order in which they are offered.
+    """
 
     recipe: RecipeFile
     taxonomy: Taxonomy
@@ -87,7 +90,9 @@ class Fitting:
     @cached_property
     def hardware(self) -> list[str]:
         """The hardware that some variant runs on."""
-        return [name for name in self.taxonomy.hardware_profiles if any(name in names for names in self.runs_on.values())]
+        return [
+            name for name in self.taxonomy.hardware_profiles if any(name in names for names in self.runs_on.values())
+        ]
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -173,7 +178,7 @@ class Fitting:
         """The modes that the recipe and the strategy name for a pool, in this order."""
         override = self.recipe.strategy_overrides.get("pd_cluster")
         own = getattr(override, role).parallelism if override else None
-        shared = self.strategies["pd_cluster"] if "pd_cluster" in self.strategies else None
+        shared = self.strategies.get("pd_cluster")
         theirs = getattr(shared, role).parallelism if shared else None
         return [mode for mode in (own, theirs) if mode]
 

@@ -1,6 +1,7 @@
 """How vLLM reads a command line: which words are flags, which are their values, and which spellings are one flag.
 
-The flag tables of ``content/vllm/`` say what a flag is called and how many values it takes; a flag that no table knows is read by
+The flag tables of ``content/vllm/`` say what a flag is called and how many values it takes; a flag that no table
+knows is read by
 its look. Rules: vLLM's ``FlexibleArgumentParser``, as noted in ``docs/flag-tables.md``.
 """
 
@@ -19,7 +20,10 @@ _LEVEL = re.compile(r"-O\d?")
 
 @dataclass(frozen=True)
 class Flag:
-    """One flag of the table. ``takes`` is none, one, choices, json, many or optional; ``append``: each use adds a value."""
+    """One flag of the table.
+
+    ``takes`` is none, one, choices, json, many or optional; ``append``: each use adds a value.
+    """
 
     name: str
     takes: str

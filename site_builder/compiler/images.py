@@ -9,7 +9,10 @@ _WHEELS = "https://wheels.vllm.ai"
 #: The flags of ``docker run`` that a kind of hardware needs, one list a line. A kind that is not here has no known way.
 _DEVICE_FLAGS = {
     "nvidia": [["--gpus", "all"]],
-    "amd": [["--device=/dev/kfd", "--device=/dev/dri"], ["--security-opt", "seccomp=unconfined", "--group-add", "video"]],
+    "amd": [
+        ["--device=/dev/kfd", "--device=/dev/dri"],
+        ["--security-opt", "seccomp=unconfined", "--group-add", "video"],
+    ],
     "tpu": [["--privileged", "--network", "host"], ["-v", "/dev/shm:/dev/shm"]],
     "cpu": [["--shm-size=16g"]],
     "xpu": [["--device", "/dev/dri"], ["-v", "/dev/dri/by-path:/dev/dri/by-path", "--shm-size=16g"]],
@@ -90,7 +93,9 @@ def pip_commands(recipe: RecipeFile, hardware: Hardware, nightly: bool) -> str |
     if kind == "amd":
         return f"uv venv --python 3.12\nsource .venv/bin/activate\nuv pip install vllm --extra-index-url {_WHEELS}/rocm"
     if kind == "cpu":
-        install = f"uv pip install vllm --extra-index-url {_WHEELS}/cpu --index-strategy first-index --torch-backend cpu"
+        install = (
+            f"uv pip install vllm --extra-index-url {_WHEELS}/cpu --index-strategy first-index --torch-backend cpu"
+        )
     elif nightly:
         install = (
             f"uv pip install -U vllm --pre --extra-index-url {_WHEELS}/nightly/cu130"

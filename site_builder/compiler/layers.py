@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from site_builder.compiler.axes import SEVERAL
-from site_builder.compiler.conditions import cases, listed, only
+from site_builder.compiler.conditions import Result, cases, listed, only
 from site_builder.compiler.context import ROLES, Context
 from site_builder.compiler.fitting import generation_entry, lookup
 from site_builder.compiler.parallel import size_layers
@@ -28,7 +29,9 @@ VISIBLE_DEVICES = {"nvidia": "CUDA_VISIBLE_DEVICES", "amd": "HIP_VISIBLE_DEVICES
 
 def model_layers(context: Context) -> list[Layer]:
     model = context.recipe.model
-    return context.layer("model.base_args", {}, model.base_args) + context.layer("model.base_env", {}, [], model.base_env)
+    return context.layer("model.base_args", {}, model.base_args) + context.layer(
+        "model.base_env", {}, [], model.base_env
+    )
 
 
 def variant_layers(context: Context) -> list[Layer]:
@@ -54,7 +57,9 @@ def strategy_layers(context: Context) -> list[Layer]:
         if spec.deploy_type == "pd_cluster":
             for role in ROLES:
                 block = getattr(spec, role)
-                layers += context.layer(f"strategies/{name}.yaml: {role}", only(chosen, role=[role]), block.vllm_args, block.env)
+                layers += context.layer(
+                    f"strategies/{name}.yaml: {role}", only(chosen, role=[role]), block.vllm_args, block.env
+                )
         else:
             layers += context.layer(f"strategies/{name}.yaml", chosen, spec.vllm_args, spec.env)
     return layers + size_layers(context)
@@ -69,7 +74,9 @@ def offload_env_layers(context: Context) -> list[Layer]:
     return _by_option(context, {}, lambda key: ([], context.offload_env(key)))
 
 
-def _by_option(context: Context, when: Condition, content: Callable[[str], tuple[list[str], dict[str, str]]]) -> list[Layer]:
+def _by_option(
+    context: Context, when: Condition, content: Callable[[str], tuple[list[str], dict[str, str]]]
+) -> list[Layer]:
     """A layer for each KV-offload option; store deployments that say the same share one."""
     shared: dict[str, list[str]] = {}
     for key in context.offload_conditions:
@@ -77,7 +84,9 @@ def _by_option(context: Context, when: Condition, content: Callable[[str], tuple
     layers = []
     for keys in shared.values():
         args, env = content(keys[0])
-        origin = "kv_store/{kv_offload}.yaml" if keys[0] in context.kv_stores else "taxonomy.yaml: kv_offload.{kv_offload}"
+        origin = (
+            "kv_store/{kv_offload}.yaml" if keys[0] in context.kv_stores else "taxonomy.yaml: kv_offload.{kv_offload}"
+        )
         layers += context.layer(origin, {"kv_offload": keys, **when}, args, env)
     return layers
 
@@ -108,7 +117,9 @@ def strategy_override_layers(context: Context) -> list[Layer]:
     for name in context.strategy_ids:
         override, chosen, origin = context.override(name), _chosen(context, name), f"strategy_overrides.{name}"
         if context.strategies[name].deploy_type != "pd_cluster":
-            layers += context.layer(origin, chosen, [*override.extra_args, *override.vllm_args], {**override.env, **override.extra_env})
+            layers += context.layer(
+                origin, chosen, [*override.extra_args, *override.vllm_args], {**override.env, **override.extra_env}
+            )
             continue
         layers += context.layer(origin, chosen, [], override.env)
         for role in ROLES:
@@ -119,7 +130,10 @@ def strategy_override_layers(context: Context) -> list[Layer]:
 
 
 def hardware_override_layers(context: Context) -> list[Layer]:
-    """Step 5: the strategy's block by generation, else the recipe's and the variant's; then the strategy's by exact id."""
+    """Step 5.
+
+    The strategy's block by generation, else the recipe's and the variant's; then the strategy's by exact id.
+    """
     layers = []
     for name in context.strategy_ids:
         layers += _strategy_hardware(context, name)
@@ -133,42 +147,33 @@ def hardware_override_layers(context: Context) -> list[Layer]:
 def _strategy_hardware(context: Context, strategy: str) -> list[Layer]:
     table = context.override(strategy).hardware_overrides
     origin = f"strategy_overrides.{strategy}.hardware_overrides"
-    return _generation_layers(context, origin, _chosen(context, strategy), lambda _variant, name: _generation_block(context, table, name))
+    return _generation_layers(context, (origin, table), _chosen(context, strategy), context.fitting.pairs)
 
 
 def recipe_hardware_layers(context: Context) -> list[Layer]:
     """The recipe's block, under the strategies that have none of their own for this hardware."""
     layers = []
-    for strategies, names in _unreplaced(context).items():
-        when = listed("strategy", strategies, context.strategy_ids) if context.strategy_ids else {}
-        layers += _generation_layers(
-            context,
-            "hardware_overrides",
-            when,
-            lambda _variant, name, names=names: _generation_block(context, context.recipe.hardware_overrides, name) if name in names else None,
-        )
+    for when, names in _unreplaced(context):
+        pairs = [pair for pair in context.fitting.pairs if pair[1] in names]
+        layers += _generation_layers(context, ("hardware_overrides", context.recipe.hardware_overrides), when, pairs)
     return layers
 
 
 def variant_hardware_layers(context: Context) -> list[Layer]:
+    """The variants' blocks by generation, under the same strategies."""
     layers = []
-    for strategies, names in _unreplaced(context).items():
-        when = listed("strategy", strategies, context.strategy_ids) if context.strategy_ids else {}
+    for when, names in _unreplaced(context):
         for key in context.fitting.variants:
+            pairs = [pair for pair in context.fitting.pairs if pair[0] == key and pair[1] in names]
             table = context.recipe.variants[key].hardware_overrides
-            layers += _generation_layers(
-                context,
-                f"variants.{key}.hardware_overrides",
-                when,
-                lambda variant, name, key=key, table=table, names=names: (
-                    _generation_block(context, table, name) if variant == key and name in names else None
-                ),
-            )
+            layers += _generation_layers(context, (f"variants.{key}.hardware_overrides", table), when, pairs)
     return layers
 
 
-def _unreplaced(context: Context) -> dict[tuple[str, ...], list[str]]:
-    """Hardware grouped by the strategies under which the recipe's and the variant's blocks count there."""
+def _unreplaced(context: Context) -> list[tuple[Condition, list[str]]]:
+    """
+    Hardware grouped by the strategies (as a condition) under which the recipe's and the variant's blocks count there.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
     for name in context.fitting.hardware:
         profile = context.fitting.profile(name)
@@ -178,47 +183,53 @@ def _unreplaced(context: Context) -> dict[tuple[str, ...], list[str]]:
             if generation_entry(context.override(strategy).hardware_overrides, profile) is None
         )
         groups.setdefault(kept, []).append(name)
-    return groups
-
-
-def _generation_block(context: Context, table: Mapping[str, HardwareOverride], name: str) -> HardwareOverride | None:
-    return generation_entry(table, context.fitting.profile(name))
+    return [(listed("strategy", kept, context.strategy_ids), names) for kept, names in groups.items()]
 
 
 def _generation_layers(
-    context: Context, origin: str, when: Condition, block_of: Callable[[str, str], HardwareOverride | None]
+    context: Context,
+    named: tuple[str, Mapping[str, HardwareOverride]],
+    when: Condition,
+    pairs: Sequence[tuple[str, str]],
 ) -> list[Layer]:
-    """A block found by generation, without what the variant's block for the exact hardware id sets itself."""
+    """The blocks of a table by generation, without what the variant's block for the exact hardware id sets itself."""
+    origin, table = named
 
     def content(variant: str, name: str) -> tuple[str, list[str], dict[str, str]] | None:
-        block = block_of(variant, name)
+        profile = context.fitting.profile(name)
+        block = generation_entry(table, profile)
         if block is None:
             return None
         exact = context.recipe.variants[variant].hardware_overrides.get(name)
-        profile = context.fitting.profile(name)
-        key = profile.main_generation if exact is not block and _named_by(context, origin, profile.main_generation) else "nvidia"
+        key = profile.main_generation if profile.main_generation in table else "nvidia"
         return (key, *_without(context, block, exact))
 
     layers = []
-    for condition, (key, args, env) in cases(context.fitting.pairs, ("variant", "hardware"), content):
+    for condition, (key, args, env) in cases(context.fitting.pairs, ("variant", "hardware"), _within(pairs, content)):
         layers += context.layer(f"{origin}.{key}", {**condition, **when}, args, env)
     return layers
 
 
-def _named_by(context: Context, origin: str, generation: str) -> bool:
-    """Whether the table at a key path of the recipe has a block for a generation (else it was found as ``nvidia``)."""
-    value: object = context.recipe
-    for part in origin.split("."):
-        value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
-    return isinstance(value, dict) and generation in value
+def _within(
+    pairs: Sequence[tuple[str, str]], rule: Callable[[str, str], Result | None]
+) -> Callable[[str, str], Result | None]:
+    """A rule that says nothing outside of these pairs."""
+    return lambda first, second: rule(first, second) if (first, second) in pairs else None
 
 
-def _without(context: Context, block: HardwareOverride, exact: HardwareOverride | None) -> tuple[list[str], dict[str, str]]:
+def _without(
+    context: Context, block: HardwareOverride, exact: HardwareOverride | None
+) -> tuple[list[str], dict[str, str]]:
     """The block's arguments and variables without those that the exact block sets."""
     if exact is None:
         return list(block.extra_args), dict(block.extra_env)
     taken = {context.grammar.key(group[0]) for group in context.groups(exact.extra_args)} - {None}
-    kept = [word for group in context.groups(block.extra_args) if context.grammar.key(group[0]) not in taken for word in group]
+    kept = [
+        word
+        for group in context.groups(block.extra_args)
+        if context.grammar.key(group[0]) not in taken
+        for word in group
+    ]
     return kept, {name: value for name, value in block.extra_env.items() if name not in exact.extra_env}
 
 
@@ -235,7 +246,9 @@ def _exact_hardware(context: Context, strategy: str) -> list[Layer]:
             block = getattr(override, role).hardware_overrides.get(name)
             if block:
                 origin = f"strategy_overrides.{strategy}.{role}.hardware_overrides.{name}"
-                layers += context.layer(origin, only(chosen, hardware=[name], role=[role]), block.extra_args, block.extra_env)
+                layers += context.layer(
+                    origin, only(chosen, hardware=[name], role=[role]), block.extra_args, block.extra_env
+                )
     return layers
 
 
@@ -254,12 +267,14 @@ def feature_layers(context: Context) -> list[Layer]:
         when: Condition = {f"feature.{key}": ["on"]}
         if feature.strategies is not None:
             known = [name for name in feature.strategies if name in context.strategy_ids]
-            when.update(listed("strategy", known, context.strategy_ids))
+            when = {**when, **listed("strategy", known, context.strategy_ids)}
         if feature.companion:
-            when.update(context.no_store)
+            when = {**when, **context.no_store}
         if feature.modes:
             for mode, block in feature.modes.items():
-                layers += _mode_layers(context, f"features.{key}.modes.{mode}", only(when, **{f"mode.{key}": [mode]}), block)
+                layers += _mode_layers(
+                    context, f"features.{key}.modes.{mode}", only(when, **{f"mode.{key}": [mode]}), block
+                )
         else:
             layers += _plain_feature(context, f"features.{key}", when, feature)
     return layers
@@ -296,12 +311,19 @@ def offload_layers(context: Context) -> list[Layer]:
     layers = _by_option(context, engines, lambda key: (context.offload_args(key), {}))
     for role in ROLES if "pd_cluster" in context.strategy_ids else ():
         when: Condition = {"strategy": ["pd_cluster"], "role": [role]}
-        layers += _by_option(context, when, lambda key, role=role: (context.pool_args(key, role), {}))
+        layers += _by_option(context, when, partial(_pool_content, context, role))
     return layers
 
 
+def _pool_content(context: Context, role: str, key: str) -> tuple[list[str], dict[str, str]]:
+    return context.pool_args(key, role), {}
+
+
 def finish_pools(context: Context, layers: list[Layer]) -> list[Layer]:
-    """The last rules of pd_cluster: a follower of a dep pool names its own address, and variables for racks go elsewhere."""
+    """The last rules of pd_cluster.
+
+    A follower of a dep pool names its own address, and variables for racks go elsewhere.
+    """
     if "pd_cluster" not in context.strategy_ids:
         return layers
     finished = []

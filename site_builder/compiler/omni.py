@@ -41,7 +41,9 @@ def _tasks(context: Context) -> list[Layer]:
         layers += context.layer(origin, when, task.extra_args)
         for name, override in task.hardware_overrides.items():
             if name in context.fitting.hardware:
-                layers += context.layer(f"{origin}.hardware_overrides.{name}", only(when, hardware=[name]), override.extra_args)
+                layers += context.layer(
+                    f"{origin}.hardware_overrides.{name}", only(when, hardware=[name]), override.extra_args
+                )
     return layers
 
 

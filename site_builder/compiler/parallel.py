@@ -28,7 +28,10 @@ def scaled(*names: str, times: int = 1) -> Token:
 
 
 def size_layers(context: Context) -> list[Layer]:
-    """The parallel sizes of every strategy. At most one strategy is chosen, so those that say the same share a layer."""
+    """The parallel sizes of every strategy.
+
+    At most one strategy is chosen, so those that say the same share a layer.
+    """
     pools = [layer for role in ROLES for layer in _pool(context, role)] if "pd_cluster" in context.strategy_ids else []
     return [*_single_node(context), *_multi_node(context), *pools]
 
@@ -45,7 +48,8 @@ def _single_node(context: Context) -> Iterator[Layer]:
             number = tensor_parallel(context, variant, name)
             return scaled("gpus") if number == fitting.profile(name).gpu_count else str(number)
 
-        for condition, token in cases(pairs, ("variant", "hardware"), size):
+        found: list[tuple[Condition, Token]] = cases(pairs, ("variant", "hardware"), size)
+        for condition, token in found:
             yield _layer(context, condition, [plain], [flag(context.strategies[plain].parallel_flag, token)])
 
 
@@ -57,7 +61,10 @@ def _by_flag(context: Context, strategies: Sequence[str]) -> list[tuple[str, lis
 
 
 def tensor_parallel(context: Context, variant_key: str, hardware_id: str) -> int:
-    """The tensor parallel size of ``single_node_tp``: what the variant or the recipe says, else one GPU if the model fits, else all."""
+    """The tensor parallel size of ``single_node_tp``.
+
+    What the variant or the recipe says, else one GPU if the model fits, else all.
+    """
     hardware, variant = context.fitting.profile(hardware_id), context.recipe.variants[variant_key]
     for sizes in (variant.tp, context.override("single_node_tp").tp):
         size = _size(sizes, hardware_id, hardware)
@@ -170,14 +177,19 @@ def _tensor_pool(context: Context, role: str) -> Iterator[Layer]:
     yield _layer(context, when, ["pd_cluster"], [flag(name, scaled(nodes, "gpus"))])
     yield _layer(context, only(when, **{mode: ["tep"]}), ["pd_cluster"], [flag("--enable-expert-parallel")])
     several = only(when, **{nodes: SEVERAL})
-    meeting = [flag("--nnodes", scaled(nodes)), flag("--node-rank", scaled("rank")), flag("--master-addr", f"${role.upper()}_NODE_1")]
+    meeting = [
+        flag("--nnodes", scaled(nodes)),
+        flag("--node-rank", scaled("rank")),
+        flag("--master-addr", f"${role.upper()}_NODE_1"),
+    ]
     yield _layer(context, several, ["pd_cluster"], meeting)
     yield _layer(context, only(several, rank=FOLLOWERS), ["pd_cluster"], [flag("--headless")])
 
 
 def _pool_tensor_parallel(context: Context, role: str) -> int | None:
-    override = getattr(context.override("pd_cluster"), role).tp
-    return override or getattr(context.strategies["pd_cluster"], role).tp
+    own: int | None = getattr(context.override("pd_cluster"), role).tp
+    shared: int | None = getattr(context.strategies["pd_cluster"], role).tp
+    return own or shared
 
 
 def local_size(context: Context, role: str, gpus: int) -> int:

@@ -26,18 +26,26 @@ def _servers(context: Context) -> Iterator[Process]:
     if single:
         yield _server("serve", {**listed("strategy", single, context.strategy_ids), **without})
     if multi:
-        yield {**_server("head", {**listed("strategy", multi, context.strategy_ids), **without}), "follower": "worker", "each": [("rank", "nodes")]}
+        yield {
+            **_server("head", {**listed("strategy", multi, context.strategy_ids), **without}),
+            "follower": "worker",
+            "each": [("rank", "nodes")],
+        }
     engines = [*single, *multi]
     if stores and engines:
         when = {**listed("strategy", engines, context.strategy_ids), "kv_offload": stores}
         files = [file for key in stores for file in _server_files(key, context.kv_stores[key])]
         each = [("instance", "kv_instances"), ("rank", "nodes")]
-        yield {**_server("serve", when), "follower": "worker", "each": each, "files": files}
+        instance = _server("serve", when)
+        instance.update({"follower": "worker", "each": each, "files": files})
+        yield instance
     if "pd_cluster" in context.strategy_ids:
         for role in ROLES:
             server = _server(role, {"strategy": ["pd_cluster"]})
-            files = [file for key in stores for file in _server_files(key, context.kv_stores[key])]
-            yield {**server, "each": [("rank", f"{role}_nodes")], **({"files": files} if files else {})}
+            server["each"] = [("rank", f"{role}_nodes")]
+            if stores:
+                server["files"] = [file for key in stores for file in _server_files(key, context.kv_stores[key])]
+            yield server
 
 
 def _server(role: str, when: Condition) -> Process:
@@ -52,9 +60,12 @@ def _companions(context: Context) -> Iterator[Process]:
         if feature.companion:
             when: Condition = {f"feature.{key}": ["on"]}
             if feature.strategies is not None:
-                when.update(listed("strategy", [name for name in feature.strategies if name in context.strategy_ids], context.strategy_ids))
-            when.update(context.no_store)
-            yield _text("companion", when, (feature.companion.label, feature.companion.command, f"features.{key}.companion"))
+                known = [name for name in feature.strategies if name in context.strategy_ids]
+                when = {**when, **listed("strategy", known, context.strategy_ids)}
+            when = {**when, **context.no_store}
+            yield _text(
+                "companion", when, (feature.companion.label, feature.companion.command, f"features.{key}.companion")
+            )
     for key, entry in context.taxonomy.kv_offload.items():
         if entry.companion and key in context.offload_conditions:
             origin = f"taxonomy.yaml: kv_offload.{key}.companion"
@@ -84,7 +95,9 @@ def _stores(context: Context) -> Iterator[Process]:
 def _server_files(key: str, store: KvStore) -> list[File]:
     """The configuration that every server beside a key-value store reads."""
     config = store.mooncake_vllm_config
-    return [{"when": {"kv_offload": [key]}, "path": "$MOONCAKE_CONFIG_PATH", "config": config.template}] if config else []
+    return (
+        [{"when": {"kv_offload": [key]}, "path": "$MOONCAKE_CONFIG_PATH", "config": config.template}] if config else []
+    )
 
 
 def _routers(context: Context) -> Iterator[Process]:
@@ -115,9 +128,15 @@ def router_programs(context: Context) -> dict[str, Program]:
         programs["pd_router"] = _router(policy, list(_pool_router_layers(context)))
     for keys in _same_routers(context):
         store = context.kv_stores[keys[0]]
-        balance = [flag("--cache-threshold", "0.5"), flag("--balance-abs-threshold", "4"), flag("--balance-rel-threshold", "1.1")]
+        balance = [
+            flag("--cache-threshold", "0.5"),
+            flag("--balance-abs-threshold", "4"),
+            flag("--balance-rel-threshold", "1.1"),
+        ]
         args = [_backend("--backend-url", "$VLLM_INSTANCE_", store.vllm.port, "kv_instances"), *_listen(), *balance]
-        programs[f"router.{keys[0]}"] = _router(store.router.policy, [{"origin": "kv_store/{kv_offload}.yaml: router", "args": args}])
+        programs[f"router.{keys[0]}"] = _router(
+            store.router.policy, [{"origin": "kv_store/{kv_offload}.yaml: router", "args": args}]
+        )
     return programs
 
 

@@ -98,7 +98,15 @@ def home_page(entries: Sequence[dict[str, Any]], around: Surroundings) -> str:
     for entry in entries:
         providers.setdefault(entry["provider"], []).append(entry)
     newest = sorted(entries, key=lambda entry: entry["date_added"], reverse=True)[:6]
-    return around.theme.render("home.html", around.context("", providers=dict(sorted(providers.items(), key=lambda item: item[0].lower())), newest=newest, count=len(entries)))
+    return around.theme.render(
+        "home.html",
+        around.context(
+            "",
+            providers=dict(sorted(providers.items(), key=lambda item: item[0].lower())),
+            newest=newest,
+            count=len(entries),
+        ),
+    )
 
 
 def not_found_page(path: str, closest: Sequence[str], around: Surroundings) -> str:

@@ -99,7 +99,9 @@ def _alternatives(view: View, addresses: Addresses) -> dict[str, Any]:
     hardware = view.on_offer["hardware"]
     return {
         "alternatives": {
-            name: addresses.by_strategy(view.id, name, "json") for name in strategies if name != view.selection.get("strategy")
+            name: addresses.by_strategy(view.id, name, "json")
+            for name in strategies
+            if name != view.selection.get("strategy")
         },
         "by_hardware": {name: addresses.by_hardware(view.id, name, "json") for name in hardware},
     }

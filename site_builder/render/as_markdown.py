@@ -22,12 +22,14 @@ def _lines(view: View, addresses: Addresses) -> Iterator[str]:
         yield "> " + " ".join(meta.description.split()) + "\n"
     yield _configuration(view) + "\n"
     for adjustment in view.adjustments:
-        yield "- " + adjustment_text(adjustment["parameter"], adjustment["requested"], adjustment["used"], adjustment["reason"])
+        yield "- " + adjustment_text(
+            adjustment["parameter"], adjustment["requested"], adjustment["used"], adjustment["reason"]
+        )
     if view.adjustments:
         yield ""
     yield f"- Page with the command builder: {addresses.full(view.id, view.query)}"
     yield f"- This configuration as JSON: {addresses.form(view.id, 'json', view.query)}\n"
-    yield "These commands were worked out for this one configuration. Where the guide shows something else, they are right.\n"
+    yield "The commands below are for exactly this configuration; they outrank any command in the guide.\n"
     yield from _others(view, addresses)
     yield from _install(view)
     yield from _serve(view)
@@ -53,7 +55,19 @@ def _configuration(view: View) -> str:
     named = view.configuration
     if "strategy" in named:
         parts.append("features " + (", ".join(f"`{name}`" for name in named["features"]) or "none"))
-    for parameter in ("task", "nodes", "fmode", "prefill_mode", "prefill_nodes", "decode_mode", "decode_nodes", "kv_offload", "kv_instances", "advanced", "cuda"):
+    for parameter in (
+        "task",
+        "nodes",
+        "fmode",
+        "prefill_mode",
+        "prefill_nodes",
+        "decode_mode",
+        "decode_nodes",
+        "kv_offload",
+        "kv_instances",
+        "advanced",
+        "cuda",
+    ):
         value = named.get(parameter)
         if value and (parameter in ("task", "fmode") or f"{parameter}=" in f"&{view.query}"):
             parts.append(f"{parameter} {_spelled(value)}")
@@ -80,8 +94,8 @@ def _others(view: View, addresses: Addresses) -> Iterator[str]:
         yield ""
         return
     yield (
-        "Ask this address again with other values in its query string; the page takes the same ones. What does not exist or does not"
-        " fit together is replaced by a default, and the lines above say so.\n"
+        "Ask this address again with other values in its query string; the page takes the same ones. A value that does not"
+        " exist or does not fit is replaced by a default, and a line above says so.\n"
     )
     for parameter, values in offered.items():
         if parameter in ("install", "prefill_rank", "decode_rank", "kv_instance"):
@@ -99,7 +113,8 @@ def _values(view: View, parameter: str, values: object) -> str:
         return f"`{names[0]}` to `{names[-1]}`"
     listed = ", ".join(f"`{name}`" for name in names)
     if parameter == "features":
-        return f"comma-separated list of {listed} (default: {', '.join(f'`{name}`' for name in view.default_features) or 'none'})"
+        default = ", ".join(f"`{name}`" for name in view.default_features) or "none"
+        return f"comma-separated list of {listed} (default: {default})"
     if parameter == "advanced":
         return f"comma-separated list of {listed} (default: none)"
     if parameter == "strategy" and any(view.is_multi_node(name) for name in names):

@@ -14,7 +14,6 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-
 _FORMATTER = HtmlFormatter(nowrap=True)
 
 
@@ -67,7 +66,10 @@ def _plain(inline: Token) -> str:
 
 @lru_cache(maxsize=1024)
 def moved_down(markdown: str, levels: int) -> str:
-    """The text with its headings that many levels deeper (six at most), all other bytes as they are. Code is left alone."""
+    """The text with its headings that many levels deeper (six at most), all other bytes as they are.
+
+    Code is left alone.
+    """
     lines = markdown.splitlines(keepends=True)
     for token in _parser().parse(markdown):
         if token.type == "heading_open" and token.map and token.markup.startswith("#"):

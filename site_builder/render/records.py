@@ -18,7 +18,12 @@ def record(collection: Collection, line: str) -> dict[str, Any]:
         if not isinstance(recipe, str) or not isinstance(query, dict | str):
             raise TypeError
     except (ValueError, TypeError, KeyError, AttributeError):
-        return {"error": {"title": "Bad line", "detail": 'a line is an object {"recipe": "org/repo", "query": {"hardware": "h200"}}'}}
+        return {
+            "error": {
+                "title": "Bad line",
+                "detail": 'a line is an object {"recipe": "org/repo", "query": {"hardware": "h200"}}',
+            }
+        }
     parameters = query if isinstance(query, str) else {name: _text(value) for name, value in query.items()}
     try:
         view = answer(collection, recipe, parameters)

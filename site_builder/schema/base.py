@@ -12,7 +12,10 @@ KeyPath = tuple[str | int, ...]
 
 
 def _as_text(value: Any) -> Any:
-    """A number or truth value as it was written. The reader keeps only spellings that survive this (``1.10`` is text)."""
+    """A number or truth value as it was written.
+
+    The reader keeps only spellings that survive this (``1.10`` is text).
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
@@ -33,9 +36,14 @@ Env = dict[str, Text]
 
 
 class Model(BaseModel):
-    """A block of content. Unknown keys are kept, so that a check can name them; a key without value counts as absent."""
+    """A block of content.
 
-    model_config = ConfigDict(extra="allow", frozen=True, protected_namespaces=(), json_schema_extra={"additionalProperties": False})
+    Unknown keys are kept, so that a check can name them; a key without value counts as absent.
+    """
+
+    model_config = ConfigDict(
+        extra="allow", frozen=True, protected_namespaces=(), json_schema_extra={"additionalProperties": False}
+    )
 
     @model_validator(mode="before")
     @classmethod

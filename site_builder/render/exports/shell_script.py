@@ -11,11 +11,13 @@ from site_builder.views import ProcessView, View
 def render(view: View) -> str:
     """The script, for ``bash``. Placeholders are read from the environment; a missing one stops it with a sentence."""
     lines = ["#!/usr/bin/env bash", f"# {view.id}: {view.summary}", "set -euo pipefail", ""]
-    set_here = {name for process in view.processes for name, value in process.command["env"].items() if value != f"${name}"}
+    set_here = {
+        name for process in view.processes for name, value in process.command["env"].items() if value != f"${name}"
+    }
     for entry in view.placeholders:
         if entry.name not in set_here and entry.name != "~":
-            optional = entry.name.endswith("DEVICE_NAME")
-            lines.append(f': "${{{entry.name}{":=" if optional else ":?"}{"" if optional else entry.description or "must be set"}}}"')
+            missing = ":=" if entry.name.endswith("DEVICE_NAME") else f":?{entry.description or 'must be set'}"
+            lines.append(f': "${{{entry.name}{missing}}}"')
     first = view.processes[0].id
     lines += ["", f'case "${{1:-{first}}}" in']
     for process in view.processes:
@@ -28,7 +30,11 @@ def render(view: View) -> str:
 def _body(process: ProcessView) -> list[str]:
     lines = []
     for file in process.command["files"]:
-        lines += [f'cat > "{file["path"]}" <<END_OF_FILE', *json.dumps(file["config"], indent=2).splitlines(), "END_OF_FILE"]
+        lines += [
+            f'cat > "{file["path"]}" <<END_OF_FILE',
+            *json.dumps(file["config"], indent=2).splitlines(),
+            "END_OF_FILE",
+        ]
     exports = [f"export {name}={quote(value)}" for name, value in process.command["env"].items()]
     command = process.text if process.command["text"] is not None else f"exec {process.text}"
     return lines + exports + command.splitlines()
