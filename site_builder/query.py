@@ -35,6 +35,10 @@ PARAMETERS = {
 }
 
 
+#: Parameters that say how to answer, not what.
+OTHERS = ("strict",)
+
+
 def split_query(text: str) -> tuple[dict[str, str], list[Adjustment]]:
     """A query string as parameters, names in lower case.
 
@@ -57,8 +61,8 @@ def parse_query(plan: Plan, parameters: Mapping[str, str]) -> Query:
     """
     asked: dict[str, str] = {}
     notes: list[Adjustment] = []
-    for name, value in parameters.items():
-        if name not in PARAMETERS:
+    for name, value in sorted(parameters.items()):
+        if name not in PARAMETERS and name not in OTHERS:
             notes.append(_note(name, value, "", f"it is no parameter; known are {', '.join(PARAMETERS)}"))
     for name, axes in _by_parameter(plan).items():
         kind, text = PARAMETERS[name], parameters.get(name, "").strip()

@@ -1,0 +1,114 @@
+"""The twins in JavaScript say what Python says: on tests/spec, and on every real plan."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+from site_builder.collection import Collection
+from site_builder.evaluate import evaluate, facts_of
+from site_builder.plan import Plan, parameter_of, values_of
+from site_builder.query import PARAMETERS, canonical, configuration, parse_query, split_query
+from site_builder.resolve import resolve
+from site_builder.shell import docker_text, shell_text
+
+from tests.test_spec import CASES, PLAN, SPEC
+
+
+def _node(request: dict[str, Any]) -> Any:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    done = subprocess.run(
+        [node, str(SPEC / "run.mjs")], input=json.dumps(request), capture_output=True, text=True, check=True, timeout=120
+    )
+    return json.loads(done.stdout)
+
+
+def _in_browser(browser: Any, address: str, call: str, *given: Any) -> Any:
+    page = browser.new_page()
+    try:
+        page.goto(f"{address}/static/")
+        return page.evaluate(
+            """async ([address, call, given]) => {
+                const runner = await import(`${address}/tests/spec/runner.js`);
+                return runner[call](await runner.twins(`${address}/static/js/plan`), ...given);
+            }""",
+            [address, call, list(given)],
+        )
+    finally:
+        page.close()
+
+
+def test_the_cases_pass_under_node() -> None:
+    assert _node({"cases": CASES, "plan": PLAN}) == []
+
+
+@pytest.mark.browser
+def test_the_cases_pass_in_a_browser(browser: Any, files_address: str) -> None:
+    assert _in_browser(browser, files_address, "failures", CASES, PLAN) == []
+
+
+def random_query(plan: Plan, chance: random.Random) -> str:
+    """A query that names some choices of a plan, now and then a wrong value."""
+    pairs = []
+    for name, kind in PARAMETERS.items():
+        axes = [axis for axis in plan["axes"] if parameter_of(axis) == name]
+        if not axes or chance.random() < 0.55:
+            continue
+        if kind == "list":
+            value = ",".join(axis["member"] for axis in axes if chance.random() < 0.5) or "none"
+        elif kind == "pairs":
+            value = ",".join(f"{axis['member']}:{chance.choice(values_of(axis))}" for axis in axes)
+        else:
+            value = chance.choice([*values_of(axes[0]), "99", "bogus"])
+        pairs.append(f"{name}={value}")
+    chance.shuffle(pairs)
+    return "&".join(pairs)
+
+
+def python_answer(plan: Plan, query: str) -> dict[str, Any]:
+    """What runner.js says for a plan and a query, in Python."""
+    parameters, notes = split_query(query)
+    parsed = parse_query(plan, parameters)
+    settled = resolve(plan, {"asked": parsed["asked"], "notes": [*notes, *parsed["notes"]]})
+    commands, facts = evaluate(plan, settled["selection"]), facts_of(plan, settled["selection"])
+    return {
+        **settled,
+        "canonical": canonical(plan, settled["selection"]),
+        "configuration": configuration(plan, settled["selection"]),
+        "facts": facts,
+        "commands": commands,
+        "texts": [shell_text(command) for command in commands],
+        "docker": [docker_text(command, facts) for command in commands],
+    }
+
+
+def _asked(collection: Collection, each: int) -> list[dict[str, Any]]:
+    chance = random.Random(20)
+    plans = collection.plans.values()
+    return [{"plan": plan, "query": random_query(plan, chance)} for plan in plans for _ in range(each)]
+
+
+def _differences(asked: list[dict[str, Any]], answers: list[Any]) -> list[tuple[str, str]]:
+    expected = [json.loads(json.dumps(python_answer(entry["plan"], entry["query"]))) for entry in asked]
+    pairs = zip(asked, answers, expected, strict=True)
+    return [(entry["plan"]["id"], entry["query"]) for entry, answer, right in pairs if answer != right]
+
+
+@pytest.mark.corpus
+def test_node_agrees_on_every_plan_of_the_corpus(corpus_collection: Collection) -> None:
+    asked = _asked(corpus_collection, 6)
+    assert _differences(asked, _node({"asked": asked})) == []
+
+
+@pytest.mark.browser
+def test_the_browser_agrees_on_every_plan_of_this_project(
+    browser: Any, files_address: str, own_collection: Collection, small: Collection
+) -> None:
+    asked = [*_asked(own_collection, 8), *_asked(small, 8)]
+    assert _differences(asked, _in_browser(browser, files_address, "answers", asked)) == []
