@@ -12,7 +12,9 @@ from site_builder import evaluate, plan, query, resolve, shell
 SPEC = Path(__file__).parent / "spec"
 PLAN = json.loads((SPEC / "plan.json").read_text(encoding="utf-8"))
 CASES: dict[str, list[dict[str, Any]]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(SPEC.glob("*.json")) if path.stem != "plan"
+    path.stem: json.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(SPEC.glob("*.json"))
+    if path.stem != "plan"
 }
 
 

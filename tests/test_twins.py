@@ -24,7 +24,12 @@ def _node(request: dict[str, Any]) -> Any:
     if node is None:
         pytest.skip("node is not installed")
     done = subprocess.run(
-        [node, str(SPEC / "run.mjs")], input=json.dumps(request), capture_output=True, text=True, check=True, timeout=120
+        [node, str(SPEC / "run.mjs")],
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return json.loads(done.stdout)
 
