@@ -76,7 +76,7 @@ def closest(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
     spelled: dict[str, str] = {}
     for candidate in known:
         spelled.setdefault(candidate.lower(), candidate)
-    return [spelled[found] for found in difflib.get_close_matches(name.lower(), spelled, n=limit, cutoff=0.5)]
+    return [spelled[found] for found in difflib.get_close_matches(name.lower(), spelled, n=limit, cutoff=0.6)]
 
 
 def did_you_mean(names: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ MAX_DEPTH = 50
 #: Values after aliases are followed; a file that says more than this by repeating itself is refused.
 MAX_NODES = 200_000
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_ACCEPTED = re.compile(r"#\s*accepted: \S")
 _TAG_PREFIX = "tag:yaml.org,2002:"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -31,11 +32,13 @@ class Document:
     """One YAML file.
 
     ``path`` is relative to the content folder; ``lines`` has the line (from 1) of every key and list item.
+    ``accepted`` are the lines that end in a comment ``# accepted: <reason>``: their author knows of the warning there.
     """
 
     path: str
     data: Any
     lines: Mapping[KeyPath, int]
+    accepted: frozenset[int] = frozenset()
 
     def line(self, path: KeyPath) -> int:
         """The line of a key or item, or of the closest one above it; 0 for the file as a whole."""
@@ -66,7 +69,8 @@ def read(folder: Path, path: str) -> Document:
         raise ContentError(
             [Problem(path, 1, f"the file holds {kind}, but keys with values are expected at its top level")]
         )
-    return Document(path, data, builder.lines)
+    accepted = {number for number, line in enumerate(text.splitlines(), start=1) if _ACCEPTED.search(line)}
+    return Document(path, data, builder.lines, frozenset(accepted))
 
 
 def _text(folder: Path, path: str) -> str:

@@ -69,7 +69,7 @@ def _configuration(view: View) -> str:
         "cuda",
     ):
         value = named.get(parameter)
-        if value and (parameter in ("task", "fmode") or f"&{parameter}=" in f"&{view.query}"):
+        if value and (parameter in ("task", "fmode") or (parameter == "nodes" and value > 1) or f"&{parameter}=" in f"&{view.query}"):
             parts.append(f"{parameter} {_spelled(value)}")
     return "Configuration: " + " · ".join(parts)
 
