@@ -3,8 +3,8 @@
     python scripts/flag_tables.py installed                 from the vLLM that this Python can import
     python scripts/flag_tables.py file TABLE.json [--extension NAME]   from a table made elsewhere
 
-Writes ``content/vllm/<version>.json``: flags with their spellings, how many values they take and their choices, the fields
-of JSON options, and the environment variables. One entry a line, so that the diff of two releases is readable.
+Writes ``content/vllm/<version>.json``: flags with their spellings, how many values they take and their choices, the
+fields of JSON options, and the environment variables. One entry a line, so that the diff of two releases is readable.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _choices(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _expected(entry: Mapping[str, Any]) -> str:
     kind, context = entry["type"], entry.get("ctx", {})
     if kind in ("greater_than", "greater_than_equal"):
-        return f"{'more than' if kind == 'greater_than' else 'at least'} {next(iter(context.values()))}"
+        return f"{'more than' if kind == 'greater_than' else 'at least'} {next(iter(context.values())):g}"
     if kind == "less_than_equal":
         return f"at most {context['le']}"
     return _EXPECTED.get(kind, "something else")

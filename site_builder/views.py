@@ -12,11 +12,12 @@ from functools import cached_property
 from typing import Any
 
 from site_builder.catalog import Recipe
+from site_builder.choices import ChoiceView, choices_of
 from site_builder.collection import Collection
 from site_builder.evaluate import evaluate, facts_of
-from site_builder.plan import Adjustment, Axis, Command, Plan, parameter_of, values_of
+from site_builder.plan import Adjustment, Command, Plan, parameter_of
 from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
-from site_builder.resolve import on_offer, pick, resolve
+from site_builder.resolve import on_offer, resolve
 from site_builder.schema.recipe import Dependency, InstallWay, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.shell import docker_lines, docker_text, export_text, shell_text
@@ -63,35 +64,6 @@ class ProcessView:
     exports: str
     docker: str | None
     docker_argv: list[str] | None
-
-
-@dataclass(frozen=True)
-class OptionView:
-    """One option of a choice.
-
-    ``open`` now, or reachable at ``query`` by moving other choices; neither: ``reason`` says why.
-    """
-
-    id: str
-    label: str
-    note: str = ""
-    selected: bool = False
-    open: bool = True
-    query: str | None = None
-    reason: str = ""
-    verified: bool = False
-
-
-@dataclass(frozen=True)
-class ChoiceView:
-    """One row of the builder. ``kind`` is one (pick one option) or many (switches)."""
-
-    parameter: str
-    label: str
-    kind: str
-    options: list[OptionView]
-    member: str = ""
-    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -304,7 +276,7 @@ class View:
     @cached_property
     def choices(self) -> list[ChoiceView]:
         """Every row of the builder, with the query that each option leads to."""
-        return list(_choices(self))
+        return list(choices_of(self))
 
     @cached_property
     def on_offer(self) -> dict[str, Any]:
@@ -381,118 +353,3 @@ def _title(command: Command, view: View) -> str:
     else:
         title = _TITLES.get(role, role)
     return title if command["instance"] is None else f"Instance {command['instance'] + 1}: {title}"
-
-
-_LABELS = {
-    "variant": "Variant",
-    "hardware": "Hardware",
-    "nodes": "Nodes",
-    "strategy": "Strategy",
-    "prefill_mode": "Prefill mode",
-    "prefill_nodes": "Prefill nodes",
-    "decode_mode": "Decode mode",
-    "decode_nodes": "Decode nodes",
-    "prefill_rank": "Prefill node shown",
-    "decode_rank": "Decode node shown",
-    "features": "Features",
-    "kv_offload": "KV offload",
-    "kv_instances": "Instances",
-    "kv_instance": "Instance shown",
-    "advanced": "Advanced",
-    "task": "Task",
-    "install": "Install with",
-    "cuda": "CUDA build",
-}
-
-
-def _choices(view: View) -> Iterator[ChoiceView]:
-    switches: dict[str, ChoiceView] = {}
-    asked = asked_of(view.plan, view.selection)
-    for axis in view.plan["axes"]:
-        if axis["id"] not in view.selection or parameter_of(axis) in ("prefill_rank", "decode_rank", "kv_instance"):
-            continue
-        name = parameter_of(axis)
-        if PARAMETERS[name] == "list":
-            if name not in switches:
-                switches[name] = ChoiceView(name, _LABELS[name], "many", [])
-                yield switches[name]
-            switches[name].options.append(_switch(view, axis, asked))
-            continue
-        options = [_option(view, axis, value, asked) for value in _listed(view, axis)]
-        label = _LABELS.get(name) or f"Mode of {axis.get('member', name)}"
-        if len(options) > 1 or name in ("hardware", "variant", "strategy"):
-            yield ChoiceView(name, label, "one", options, axis.get("member", ""))
-
-
-def _listed(view: View, axis: Axis) -> list[str]:
-    """Numbers are listed where they are open; names always."""
-    return on_offer(axis, view.selection) if "spans" in axis else values_of(axis)
-
-
-def _option(view: View, axis: Axis, value: str, asked: Mapping[str, str]) -> OptionView:
-    label, note, verified = _describe(view, axis, value)
-    selected = view.selection[axis["id"]] == value
-    wanted = None if selected else pick(view.plan, asked, (axis["id"], value))
-    return OptionView(
-        value,
-        label,
-        note,
-        selected,
-        selected or value in on_offer({**axis, "beyond": []}, view.selection),
-        _query_of(view, wanted),
-        "" if selected or wanted is not None else "no other choice opens it",
-        verified,
-    )
-
-
-def _switch(view: View, axis: Axis, asked: Mapping[str, str]) -> OptionView:
-    """A feature or advanced option; its query turns it the other way."""
-    label, note, _ = _describe(view, axis, axis["member"])
-    on = view.selection[axis["id"]] == "on"
-    wanted = pick(view.plan, asked, (axis["id"], "off" if on else "on"))
-    reason = "" if wanted is not None else "it is closed for this hardware or variant"
-    return OptionView(
-        axis["member"], label, note, on, on or "on" in on_offer(axis, view.selection), _query_of(view, wanted), reason
-    )
-
-
-def _query_of(view: View, asked: Mapping[str, str] | None) -> str | None:
-    if asked is None:
-        return None
-    return canonical(view.plan, resolve(view.plan, {"asked": dict(asked), "notes": []})["selection"])
-
-
-def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
-    """The label, a note and the verified mark of an option."""
-    catalog, file, name = view.collection.catalog, view.recipe.file, parameter_of(axis)
-    if name == "hardware":
-        hardware = catalog.taxonomy.hardware_profiles[value]
-        note = f"{hardware.gpu_count} × {hardware.gb_per_gpu:g} GB"
-        return hardware.display_name, note, file.meta.hardware.get(value) == "verified"
-    if name == "variant":
-        variant = file.variants[value]
-        return variant.label or variant.precision.upper() or value, f"{variant.vram_minimum_gb:g} GB", False
-    if name == "strategy":
-        return catalog.strategies[value].display_name, catalog.strategies[value].orientation or "", False
-    if name == "features":
-        return (
-            file.features[value].label or value.replace("_", " ").capitalize(),
-            file.features[value].description,
-            False,
-        )
-    if name == "fmode":
-        mode = file.features[axis["member"]].modes[value]
-        return mode.label or value, mode.description, False
-    if name == "advanced":
-        entries = [*(catalog.taxonomy.advanced_options or []), *file.advanced_options]
-        entry = next((entry for entry in entries if entry.id == value), None)
-        return (entry.label or value, entry.description, False) if entry else (value.replace("_", " "), "", False)
-    if name == "kv_offload":
-        option = catalog.taxonomy.kv_offload.get(value) or catalog.kv_stores.get(value)
-        return (option.display_name, option.description, False) if option else ("Off", "", False)
-    if name == "task" and file.omni:
-        task = next(
-            (task for task in file.omni.tasks if not isinstance(task, str) and (task.key or task.id) == value), None
-        )
-        return (task.label or value, task.description, False) if task else (value, "", False)
-    return value, "", False

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
 from site_builder.collection import Collection, open_collection
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +52,8 @@ def small() -> Collection:
 @functools.lru_cache
 def browser_script() -> ModuleType:
     spec = importlib.util.spec_from_file_location("browser_script", ROOT / "scripts" / "browser.py")
-    assert spec and spec.loader
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from site_builder import evaluate, plan, query, resolve, shell
 
 SPEC = Path(__file__).parent / "spec"

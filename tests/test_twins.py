@@ -9,13 +9,13 @@ import subprocess
 from typing import Any
 
 import pytest
+
 from site_builder.collection import Collection
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.plan import Plan, parameter_of, values_of
 from site_builder.query import PARAMETERS, canonical, configuration, parse_query, split_query
 from site_builder.resolve import resolve
 from site_builder.shell import docker_text, shell_text
-
 from tests.test_spec import CASES, PLAN, SPEC
 
 

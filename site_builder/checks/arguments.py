@@ -76,7 +76,8 @@ def _image_problem(image: str) -> tuple[str, Any] | None:
     words = image.split()
     if len(words) != 1:
         return (
-            f'docker_image holds "{image}", which is no image; write the image alone, for example "{(words or [""])[-1]}"',
+            f'docker_image holds "{image}", which is no image; write the image alone,'
+            f' for example "{(words or [""])[-1]}"',
             "error",
         )
     name, _, tag = image.rpartition("/")[2].partition(":")

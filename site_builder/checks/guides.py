@@ -36,7 +36,8 @@ def _fences(recipe: Recipe, tokens: list[Token]) -> Iterator[Problem]:
         last = lines[token.map[1] - 1] if token.map[1] <= len(lines) else ""
         closed = _FENCE.match(last) and last.strip().startswith(token.markup) and token.map[1] - token.map[0] > 1
         if not closed:
-            message = f'the code block that opens here with "{token.markup}{token.info}" is never closed; add the closing fence'
+            opening = f"{token.markup}{token.info}"
+            message = f'the code block that opens here with "{opening}" is never closed; add the closing fence'
             yield _problem(recipe, token.map[0], message)
 
 
@@ -65,7 +66,8 @@ def _dead(catalog: Catalog, recipe: Recipe, target: str, anchors: set[str]) -> s
     if not parts.path:
         if not parts.fragment or unquote(parts.fragment) in anchors:
             return ""
-        return f'the link "{target}" leads to no heading of this guide{suggestion("#" + parts.fragment, ["#" + anchor for anchor in anchors])}'
+        known = [f"#{anchor}" for anchor in anchors]
+        return f'the link "{target}" leads to no heading of this guide{suggestion(target, known)}'
     org = recipe.id.split("/", 1)[0]
     pieces: list[str] = [] if parts.path.startswith("/") else [org]
     for piece in unquote(parts.path).strip("/").split("/"):

@@ -86,18 +86,11 @@ def _vllm(context: Context) -> Program:
 
 
 def _nothing_runs(context: Context) -> str:
-    variant = context.recipe.variants["default"]
-    reasons = {
-        why_not(context.recipe, variant, name, hardware)
-        for name, hardware in context.taxonomy.hardware_profiles.items()
-    }
-    known = sorted(reason for reason in reasons if reason)
-    because = (
-        f" ({known[0]})"
-        if known
-        else "; name at least one strategy in compatible_strategies that some hardware can use"
-    )
-    return f"no hardware can run this recipe{because}"
+    profiles = context.taxonomy.hardware_profiles.items()
+    reasons = {why_not(context.recipe, context.recipe.variants["default"], name, profile) for name, profile in profiles}
+    if None in reasons:
+        return "no strategy is offered; name at least one in compatible_strategies that some hardware can use"
+    return f"no hardware can run this recipe: {sorted(reason for reason in reasons if reason)[0]}"
 
 
 __all__ = ["LAYERS", "Grammar", "compile_plan"]

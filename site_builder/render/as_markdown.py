@@ -69,7 +69,8 @@ def _configuration(view: View) -> str:
         "cuda",
     ):
         value = named.get(parameter)
-        if value and (parameter in ("task", "fmode") or (parameter == "nodes" and value > 1) or f"&{parameter}=" in f"&{view.query}"):
+        asked = f"&{parameter}=" in f"&{view.query}" or parameter in ("task", "fmode")
+        if value and (asked or (parameter == "nodes" and value > 1)):
             parts.append(f"{parameter} {_spelled(value)}")
     return "Configuration: " + " · ".join(parts)
 
@@ -94,8 +95,8 @@ def _others(view: View, addresses: Addresses) -> Iterator[str]:
         yield ""
         return
     yield (
-        "Ask this address again with other values in its query string; the page takes the same ones. A value that does not"
-        " exist or does not fit is replaced by a default, and a line above says so.\n"
+        "Ask this address again with other values in its query string; the page takes the same ones. A value that does"
+        " not exist or does not fit is replaced by a default, and a line above says so.\n"
     )
     for parameter, values in offered.items():
         if parameter in ("install", "prefill_rank", "decode_rank", "kv_instance"):
