@@ -102,7 +102,7 @@ def _recipe_strategies(context: SiteContext) -> Iterator[Values]:
         yield from ({**values, "strategy": name} for name in view.on_offer.get("strategy", []))
 
 
-def _view(context: SiteContext, values: Values, query: str) -> View:
+def view_of_address(context: SiteContext, values: Values, query: str) -> View:
     """The view of an address.
 
     A hardware or strategy in the path counts as asked; a strategy brings the nodes that it needs.
@@ -115,19 +115,19 @@ def _view(context: SiteContext, values: Values, query: str) -> View:
 
 
 def _json(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(as_json.render(_view(context, values, query), context.addresses), JSON)
+    return Text(as_json.render(view_of_address(context, values, query), context.addresses), JSON)
 
 
 def _markdown(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(as_markdown.render(_view(context, values, query), context.addresses), MARKDOWN)
+    return Text(as_markdown.render(view_of_address(context, values, query), context.addresses), MARKDOWN)
 
 
 def _script(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(shell_script.render(_view(context, values, query)), SHELL)
+    return Text(shell_script.render(view_of_address(context, values, query)), SHELL)
 
 
 def _page(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(as_html.recipe_page(_view(context, values, query), context.around), HTML)
+    return Text(as_html.recipe_page(view_of_address(context, values, query), context.around), HTML)
 
 
 def _home(context: SiteContext, _: Values, __: str) -> Text:

@@ -7,7 +7,6 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote
 
 from starlette.applications import Starlette
@@ -16,10 +15,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from site_builder.errors import UnknownRecipe
-from site_builder.pages import HTML, JSON, MARKDOWN, Page, SiteContext, Text, Values, find_page
+from site_builder.pages import HTML, JSON, MARKDOWN, Page, SiteContext, Text, Values, find_page, view_of_address
 from site_builder.query import split_query
 from site_builder.render.as_html import not_found_page
-from site_builder.views import answer
 
 LONGEST_QUERY = 8 * 1024
 ANSWER_CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400"
@@ -113,27 +111,31 @@ class Server:
             moved = _canonical_path(context, page, values)
             if moved is not None:
                 return _redirect(context, *_joined(moved, query))
-            key, strict = self._key(context, page, (path, values, query))
-            if strict:
-                return _json({"error": {"status": 422, "title": "Unprocessable Content", "adjustments": strict}}, 422)
+            refused = _refused(context, page, (values, query))
+            if refused is not None:
+                return refused
+            key = f"{path}?{query}" if page.takes_query else path
             answered = self.cache.get(key, lambda: page.render(context, values, query))
         except UnknownRecipe as error:
             return _not_found(context, path, list(error.closest))
         return _send(request, answered, context, path)
 
-    def _key(self, context: SiteContext, page: Page, asked: tuple[str, Values, str]) -> tuple[str, list[Any]]:
-        """Where the answer is kept; for ``strict=1`` also the adjustments that forbid it."""
-        path, _, query = asked
-        if not page.takes_query:
-            return path, []
-        parameters, _ = split_query(query)
-        strict = parameters.pop("strict", "")
-        if strict.lower() in ("1", "true", "yes"):
-            values = asked[1]
-            view = answer(context.collection, f"{values['org']}/{values['repo']}", parameters)
-            if view.adjustments:
-                return path, list(view.adjustments)
-        return f"{path}?{query}", []
+
+def _refused(context: SiteContext, page: Page, asked: tuple[Values, str]) -> Response | None:
+    """422 for a query with ``strict=1`` that would have to be adjusted; the body lists the adjustments."""
+    values, query = asked
+    if not page.takes_query or split_query(query)[0].get("strict", "").lower() not in ("1", "true", "yes"):
+        return None
+    adjustments = view_of_address(context, values, query).adjustments
+    if not adjustments:
+        return None
+    refusal = {
+        "status": 422,
+        "title": "Unprocessable Content",
+        "detail": "what was asked does not fit together",
+        "adjustments": list(adjustments),
+    }
+    return _json({"error": refusal}, 422)
 
 
 def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[str, str] | None:
@@ -176,7 +178,7 @@ def _send(request: Request, answered: Answered, context: SiteContext, path: str)
         headers["access-control-allow-origin"] = "*"
     if answered.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(answered.body, headers=headers, media_type=None if False else answered.media_type)
+    return Response(answered.body, headers=headers, media_type=answered.media_type)
 
 
 def _asset(context: SiteContext, path: str) -> Response:

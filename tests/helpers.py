@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import uvicorn
 import yaml
 
 from site_builder.catalog import Catalog, load
 from site_builder.collection import Collection, open_collection
+from site_builder.pages import SiteContext
+from site_builder.serve import application
 from site_builder.views import View, answer
 
 SMALL = Path(__file__).parent / "content"
@@ -56,3 +65,20 @@ def answered(folder: Path, query: str, **changes: Any) -> View:
 def flags(view: View, number: int = 0) -> list[list[str]]:
     """The flags of one command with their values."""
     return view.commands[number]["lines"][1:]
+
+
+@contextlib.contextmanager
+def running(site: SiteContext) -> Iterator[httpx.Client]:
+    """A client of the server, over a real socket."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(application(lambda: site), log_level="warning", access_log=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    with httpx.Client(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", follow_redirects=False) as client:
+        yield client
+    server.should_exit = True
+    thread.join(timeout=10)
+    listener.close()

@@ -153,6 +153,10 @@ def test_the_exact_hardware_id_wins_over_the_generation(
         assert kept.items() <= server["env"].items()
         override = corpus_collection.recipe(entry["recipe"]).file.strategy_overrides.get(selection["strategy"])
         later = [] if override is None else [*override.extra_args, *override.vllm_args]
+        if override and selection["strategy"] == "pd_cluster":
+            for role in (override.prefill, override.decode):
+                later += [*role.extra_args, *role.vllm_args]
+                later += [word for block in role.hardware_overrides.values() for word in block.extra_args]
         if override and selection["hardware"] in override.hardware_overrides:
             later += override.hardware_overrides[selection["hardware"]].extra_args
         groups = list(grammar.split(server["argv"][3:]))

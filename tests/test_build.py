@@ -1,0 +1,84 @@
+"""Building: what is written, and that a reader never sees half of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from site_builder.build import build
+from site_builder.collection import Collection
+from site_builder.errors import OutputError
+from site_builder.output import publish
+from site_builder.pages import PAGES, SiteContext
+from site_builder.render.as_html import Theme
+from site_builder.urls import Addresses
+
+
+def test_what_is_built_is_what_is_served(small: Collection, tmp_path: Path) -> None:
+    context = SiteContext(small, Addresses("", prepared=True), Theme())
+    build(context, tmp_path / "dist")
+    for page in PAGES:
+        for values in page.paths(context):
+            text = page.render(context, values, "")
+            path = page.template.format(**values)
+            file = tmp_path / "dist" / (path if "html" not in text.media_type else f"{path}/index.html".lstrip("/"))
+            assert file.read_text(encoding="utf-8") == text.body
+
+
+def test_the_markdown_of_a_folder_links_files(small: Collection, tmp_path: Path) -> None:
+    build(SiteContext(small, Addresses("https://e.org/x", prepared=True), Theme()), tmp_path / "dist")
+    text = (tmp_path / "dist" / "acme" / "Big-MoE.md").read_text(encoding="utf-8")
+    assert "- hardware `h200`: https://e.org/x/acme/Big-MoE/hw/h200.md" in text
+    assert "- strategy `multi_node_tp`: https://e.org/x/acme/Big-MoE/strategies/multi_node_tp.md" in text
+    for line in text.splitlines():
+        if line.startswith(("- hardware `", "- strategy `")):
+            path = line.split("https://e.org/x/")[1]
+            assert (tmp_path / "dist" / path).is_file()
+
+
+def test_a_build_writes_what_changed_and_removes_what_is_gone(tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    first = publish(out, {"a": b"1", "b/c": b"2"})
+    assert (first.written, first.removed) == (3, 0)
+    before = (out / "a").stat().st_ino
+    second = publish(out, {"a": b"1", "d": b"3"})
+    assert (second.written, second.removed, second.unchanged) == (1, 1, 2)
+    assert sorted(path.name for path in out.rglob("*") if path.is_file()) == [".site-builder", "a", "d"]
+    assert (out / "a").stat().st_ino == before
+    third = publish(out, {"a": b"1", "d": b"3"})
+    assert (third.written, third.removed) == (0, 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["dist"]
+
+
+def test_the_same_input_gives_the_same_bytes(small: Collection, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        build(SiteContext(small, Addresses("", prepared=True), Theme()), tmp_path / name)
+    files = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert len(files) > 40
+    for path in files:
+        assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+
+
+def test_a_folder_of_others_is_never_emptied(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(
+        OutputError, match="holds files that site_builder did not write; empty it or give another folder"
+    ):
+        publish(tmp_path, {"a": b"1"})
+    assert (tmp_path / "mine.txt").read_text() == "precious"
+
+
+def test_a_file_in_the_way_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "dist").write_text("x")
+    with pytest.raises(OutputError, match="is not a folder; give another place with --out"):
+        publish(tmp_path / "dist", {"a": b"1"})
+
+
+def test_a_write_that_fails_leaves_the_old_site(tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    publish(out, {"a": b"1"})
+    with pytest.raises(OutputError, match="the site there is as it was"):
+        publish(out, {"a": b"2", "a/b": b"3"})
+    assert (out / "a").read_bytes() == b"1"
+    assert [path.name for path in tmp_path.iterdir()] == ["dist"]
