@@ -144,6 +144,7 @@ class Plan(TypedDict):
     programs: dict[str, Program]
     processes: list[Process]
     port: Port
+    served_name: str  # the key of the argument that gives the model another name
     sizes: dict[str, str]  # the arguments that a summary of a command shows, and how it calls them
 
 

@@ -17,6 +17,7 @@ from site_builder.collection import Collection
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.plan import Adjustment, Command, Plan, parameter_of
 from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
+from site_builder.requests import RequestView, requests_of
 from site_builder.resolve import on_offer, resolve
 from site_builder.schema.recipe import Dependency, InstallWay, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
@@ -272,6 +273,11 @@ class View:
 
     def is_multi_node(self, strategy: str) -> bool:
         return self.collection.catalog.strategies[strategy].deploy_type == "multi_node"
+
+    @cached_property
+    def requests(self) -> list[RequestView]:
+        """Example requests, aimed at the process and port that serve."""
+        return list(requests_of(self))
 
     @cached_property
     def choices(self) -> list[ChoiceView]:

@@ -6,6 +6,7 @@ import html
 import json
 import random
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from site_builder.render.guide import moved_down, read
 from site_builder.render.records import record
 from site_builder.urls import Addresses
 from site_builder.views import View, answer, describe_placeholder
+from tests.helpers import answered
 from tests.test_twins import random_query
 
 ADDRESSES = Addresses()
@@ -109,7 +111,7 @@ def test_a_map_of_parameters_and_a_query_string_are_the_same(small: Collection) 
 
 def shell_of_markdown(text: str) -> list[str]:
     """The code blocks under Serve that are commands for a shell, without the environment."""
-    blocks = re.findall(r"^```bash\n(.*?)\n```$", text.split("\n## Serve\n")[1].split("\n## Fit\n")[0], re.M | re.S)
+    blocks = re.findall(r"^```bash\n(.*?)\n```$", text.split("\n## Serve\n")[1].split("\n## Try it\n")[0], re.M | re.S)
     return [block.split("\n\n", 1)[1] if block.startswith("export ") and "\n\n" in block else block for block in blocks]
 
 
@@ -301,3 +303,42 @@ def test_a_script_without_its_placeholders_stops_with_a_sentence(small: Collecti
 def test_configuration_names_numbers_as_numbers(small: Collection) -> None:
     view = answer(small, "acme/Big-MoE", "")
     assert configuration(view.plan, view.selection)["nodes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("recipe", "query", "endpoints", "address"),
+    [
+        ("acme/Small-8B", "", ["/v1/chat/completions"], "http://localhost:8000/v1"),
+        ("acme/Small-8B", "nodes=2", ["/v1/chat/completions"], "http://$HEAD_IP:8000/v1"),
+        ("acme/Big-MoE", "strategy=pd_cluster", ["/v1/chat/completions"] * 2, "http://$ROUTER_HOST:$ROUTER_PORT/v1"),
+        ("acme/Big-MoE", "features=text_only", ["/v1/chat/completions"], "http://localhost:8000/v1"),
+        ("zeta/Embed-1B", "", ["/v1/embeddings", "/v1/rerank", "/classify"], "http://localhost:8000/v1"),
+        ("zeta/Paint", "", ["/v1/images/generations"], "http://localhost:8091/v1"),
+        ("zeta/Paint", "task=edit", ["/v1/chat/completions"], "http://localhost:8091/v1"),
+    ],
+)
+def test_example_requests_fit_the_model_and_reach_the_server(
+    small: Collection, recipe: str, query: str, endpoints: list[str], address: str
+) -> None:
+    requests = answer(small, recipe, query).requests
+    assert [entry.endpoint for entry in requests] == endpoints
+    assert address in requests[0].text
+    for entry in requests:
+        words = shlex.split(entry.text)
+        assert json.loads(words[words.index("-d") + 1])["model"].startswith(recipe.split("/")[0])
+
+
+def test_example_requests_use_the_name_that_is_served(tmp_path: Path) -> None:
+    model = {"model_id": "acme/Test", "base_args": ["--served-model-name", "mine", "other"]}
+    assert '"model": "mine"' in answered(tmp_path, "", model=model).requests[0].text
+
+
+def test_every_omni_task_of_the_catalogue_has_an_example(tmp_path: Path) -> None:
+    for number, task in enumerate(("t2i", "i2i", "t2v", "i2v", "ti2v", "t2a", "unknown")):
+        omni = {"tasks": [task]}
+        (entry,) = answered(tmp_path / str(number), "", omni=omni, meta={"title": "T", "tasks": ["omni"]}).requests
+        assert entry.endpoint.startswith("/v1/")
+    own = {"tasks": [{"id": "t2i", "curl": "curl mine\n", "hardware_overrides": {"h200": {"curl": "curl yours"}}}]}
+    meta = {"title": "T", "tasks": ["omni"]}
+    assert answered(tmp_path / "a", "", omni=own, meta=meta).requests[0].text == "curl yours"
+    assert answered(tmp_path / "b", "hardware=h100", omni=own, meta=meta).requests[0].text == "curl mine"

@@ -105,7 +105,7 @@ def test_the_small_catalog_is_clean(small: Any) -> None:
         (with_guide("```bash\nvllm serve acme/Test \\\n  --calculate-kv-scales\n```\n"),
          "warning: in the guide: --calculate-kv-scales is gone from vLLM 0.33.0 (0.26.0 had it)"),
         ({"model": GOOD_MODEL, "strategy_overrides": {"multi_node_tp": {"extra_args": ["--tensor-parallel-size", "4"]}}},
-         "warning: multi_node_tp on h100, h200, b200, mi300x, mi355x starts 4 ranks for 16 GPUs;"
+         "warning: multi_node_tp on h100, h200, b200, mi300x, mi355x starts 4 ranks for 128 GPUs;"
          " mend the parallel sizes that the overrides write by hand"),
     ],
 )  # fmt: skip

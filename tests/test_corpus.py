@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
+import math
 import re
 import shlex
 import subprocess
@@ -18,9 +20,12 @@ from site_builder.checks import check
 from site_builder.collection import Collection
 from site_builder.compiler import Grammar
 from site_builder.compiler.layers import RACK_ONLY_VARIABLES
+from site_builder.evaluate import evaluate, facts_of
 from site_builder.pages import SiteContext
+from site_builder.plan import values_of
 from site_builder.render.as_html import Theme
 from site_builder.render.records import record
+from site_builder.resolve import resolve
 from site_builder.urls import Addresses
 
 pytestmark = pytest.mark.corpus
@@ -263,3 +268,46 @@ def test_check_names_the_mistakes_that_are_in_the_corpus(corpus_collection: Coll
         "-cc.mode" in message or "-quant_fp8" in message or "speculative-config.method" in message
         for message in messages
     )
+
+
+def test_parallel_sizes_fill_the_gpus_wherever_no_override_writes_them_by_hand(corpus_collection: Collection) -> None:
+    """Every recipe × variant × hardware × strategy: TP × PP × DP is the number of GPUs; ``single_node_tp`` may take fewer."""
+    by_hand = {p.path for p in check(corpus_collection.catalog) if " ranks for " in p.message}
+    counted = 0
+    for recipe_id, plan in corpus_collection.plans.items():
+        axes = {axis["id"]: values_of(axis) for axis in plan["axes"]}
+        if f"models/{recipe_id}.yaml" in by_hand or "strategy" not in axes:
+            continue
+        for variant, hardware, strategy in itertools.product(axes["variant"], axes["hardware"], axes["strategy"]):
+            asked = {"variant": variant, "hardware": hardware, "strategy": strategy}
+            asked |= {"nodes": "4"} if strategy.startswith("multi") else {}
+            selection = resolve(plan, {"asked": asked, "notes": []})["selection"]
+            if asked.items() - selection.items():
+                continue
+            gpus = int(str(facts_of(plan, selection)["gpus"]))
+            for command in evaluate(plan, selection):
+                words = {line[0]: line[-1] for line in command["lines"]}
+                ranks = math.prod(int(words[flag]) for flag in plan["sizes"] if words.get(flag, "").isdigit())
+                if command["role"] in ("prefill", "decode"):
+                    nodes = int(selection[f"{command['role']}_nodes"])
+                elif command["role"] in ("serve", "head", "worker"):
+                    nodes = int(selection["nodes"])
+                else:
+                    continue
+                counted += 1
+                assert ranks == gpus * nodes or (strategy == "single_node_tp" and ranks <= gpus), (recipe_id, asked)
+    assert counted > 10_000
+
+
+def test_no_variable_of_another_brand(answers: list[dict[str, Any]], corpus_collection: Collection) -> None:
+    profiles = corpus_collection.catalog.taxonomy.hardware_profiles
+    foreign = {
+        "NVIDIA": ("HIP_", "VLLM_ROCM_"),
+        "AMD": ("CUDA_VISIBLE",),
+        "Google": ("CUDA_", "HIP_"),
+        "Intel": ("CUDA_", "HIP_"),
+    }
+    for answer in answers:
+        prefixes = foreign.get(profiles[answer["selection"]["hardware"]].brand, ())
+        names = [name for process in answer["processes"] for name in process.get("env", {})]
+        assert [name for name in names if name.startswith(prefixes)] == [], (answer["recipe"], answer["query"])

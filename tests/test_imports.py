@@ -13,7 +13,7 @@ SCHEMA = BASE | {"schema"}
 CATALOG = SCHEMA | {"source", "validation", "catalog"}
 PLAN = {"plan"}
 COMPILER = CATALOG | PLAN | {"compiler"}
-ANSWERS = COMPILER | {"resolve", "evaluate", "shell", "query", "urls", "collection", "choices", "views"}
+ANSWERS = COMPILER | {"resolve", "evaluate", "shell", "query", "urls", "collection", "choices", "requests", "views"}
 RENDER = ANSWERS | {"render", "assets"}
 PAGES = RENDER | {"pages"}
 ALLOWED: dict[str, set[str]] = {
@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "urls": set(),
     "collection": COMPILER | {"resolve"},
     "choices": PLAN | {"query", "resolve", "views"},
+    "requests": {"schema", "views"},
     "views": ANSWERS,
     "assets": set(),
     "render": RENDER,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import shutil
 import subprocess
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -93,22 +95,45 @@ def python_answer(plan: Plan, query: str) -> dict[str, Any]:
     }
 
 
-def _asked(collection: Collection, each: int) -> list[dict[str, Any]]:
+def _asked(collection: Collection, each: int) -> list[dict[str, str]]:
     chance = random.Random(20)
-    plans = collection.plans.values()
-    return [{"plan": plan, "query": random_query(plan, chance)} for plan in plans for _ in range(each)]
+    return [
+        {"plan": plan["id"], "query": random_query(plan, chance)}
+        for plan in collection.plans.values()
+        for _ in range(each)
+    ]
 
 
-def _differences(asked: list[dict[str, Any]], answers: list[Any]) -> list[tuple[str, str]]:
-    expected = [json.loads(json.dumps(python_answer(entry["plan"], entry["query"]))) for entry in asked]
+def _differences(plans: Mapping[str, Plan], asked: list[dict[str, str]], answers: list[Any]) -> list[tuple[str, str]]:
+    expected = [json.loads(json.dumps(python_answer(plans[entry["plan"]], entry["query"]))) for entry in asked]
     pairs = zip(asked, answers, expected, strict=True)
-    return [(entry["plan"]["id"], entry["query"]) for entry, answer, right in pairs if answer != right]
+    return [(entry["plan"], entry["query"]) for entry, answer, right in pairs if answer != right]
 
 
 @pytest.mark.corpus
 def test_node_agrees_on_every_plan_of_the_corpus(corpus_collection: Collection) -> None:
-    asked = _asked(corpus_collection, 6)
-    assert _differences(asked, _node({"asked": asked})) == []
+    asked, plans = _asked(corpus_collection, 6), corpus_collection.plans
+    assert _differences(plans, asked, _node({"plans": plans, "asked": asked})) == []
+
+
+@pytest.mark.ci
+@pytest.mark.corpus
+def test_node_agrees_on_every_variant_hardware_and_strategy(corpus_collection: Collection) -> None:
+    """Every recipe × variant × hardware × strategy of the corpus, with the nodes that the strategy needs."""
+    plans = corpus_collection.plans
+    asked = []
+    for plan in plans.values():
+        axes = {axis["id"]: values_of(axis) for axis in plan["axes"]}
+        for variant, hardware, strategy in itertools.product(
+            axes["variant"], axes["hardware"], axes.get("strategy", [""])
+        ):
+            nodes = "&nodes=4" if strategy.startswith("multi") else ""
+            asked.append(
+                {"plan": plan["id"], "query": f"variant={variant}&hardware={hardware}&strategy={strategy}{nodes}"}
+            )
+    for start in range(0, len(asked), 4000):
+        part = asked[start : start + 4000]
+        assert _differences(plans, part, _node({"plans": plans, "asked": part})) == []
 
 
 @pytest.mark.browser
@@ -116,4 +141,5 @@ def test_the_browser_agrees_on_every_plan_of_this_project(
     browser: Any, files_address: str, own_collection: Collection, small: Collection
 ) -> None:
     asked = [*_asked(own_collection, 8), *_asked(small, 8)]
-    assert _differences(asked, _in_browser(browser, files_address, "answers", asked)) == []
+    plans = {**own_collection.plans, **small.plans}
+    assert _differences(plans, asked, _in_browser(browser, files_address, "answers", plans, asked)) == []

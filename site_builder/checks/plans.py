@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from site_builder.catalog import Catalog, Recipe
 from site_builder.compiler import Grammar, compile_plan
 from site_builder.compiler.context import key_of
+from site_builder.compiler.fitting import MAX_NODES
 from site_builder.errors import ContentError, Problem
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.plan import Condition, Layer, Plan
@@ -67,15 +69,17 @@ def _ranks(recipe: Recipe, plan: Plan) -> Iterator[Problem]:
     if "strategy" not in axes:
         return
     found: dict[tuple[str, int, int], list[str]] = {}
-    for hardware in axes["hardware"]["options"]:
-        for strategy in axes["strategy"]["options"]:
-            asked = {"hardware": hardware, "strategy": strategy, **({"nodes": "2"} if "multi" in strategy else {})}
-            selection = resolve(plan, {"asked": asked, "notes": []})["selection"]
-            if selection["strategy"] != strategy or selection["hardware"] != hardware or strategy == "pd_cluster":
-                continue
-            ranks, gpus = _product(plan, selection), _gpus(plan, selection)
-            if ranks > gpus or (ranks < gpus and strategy != "single_node_tp"):
-                found.setdefault((strategy, ranks, gpus), []).append(hardware)
+    choices = itertools.product(axes["variant"]["options"], axes["hardware"]["options"], axes["strategy"]["options"])
+    for variant, hardware, strategy in choices:
+        asked = {"variant": variant, "hardware": hardware, "strategy": strategy}
+        asked |= {"nodes": str(MAX_NODES)} if strategy.startswith("multi") else {}
+        selection = resolve(plan, {"asked": asked, "notes": []})["selection"]
+        if strategy == "pd_cluster" or asked.items() - selection.items():
+            continue
+        ranks, gpus = _product(plan, selection), _gpus(plan, selection)
+        if ranks > gpus or (ranks < gpus and strategy != "single_node_tp"):
+            where = hardware if variant == "default" else f"{hardware} ({variant})"
+            found.setdefault((strategy, ranks, gpus), []).append(where)
     for (strategy, ranks, gpus), names in found.items():
         message = (
             f"{strategy} on {', '.join(names)} starts {ranks} ranks for {gpus} GPUs;"

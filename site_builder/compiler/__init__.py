@@ -76,6 +76,7 @@ def compile_plan(
         "programs": {"vllm": omni_program(context)} if omni else {"vllm": _vllm(context), **router_programs(context)},
         "processes": OMNI_PROCESSES if omni else processes(context),
         "port": {"key": "--port", "default": "8000"},
+        "served_name": "--served-model-name",
         "sizes": SIZES,
     }
 

@@ -48,6 +48,9 @@ def document(view: View, addresses: Addresses) -> dict[str, Any]:
         "processes": [_process(process) for process in view.processes],
         "placeholders": [{"name": entry.name, "description": entry.description} for entry in view.placeholders],
         "choices": view.on_offer,
+        "requests": [
+            {"title": entry.title, "endpoint": entry.endpoint, "command": entry.text} for entry in view.requests
+        ],
         "fit": {"floor_gb": view.floor_gb or None, "available_gb": view.available_gb, "nodes": view.nodes},
         "links": links(view, addresses),
         "model": {**plain(file.model), "install": _install(view)},

@@ -33,6 +33,7 @@ def _lines(view: View, addresses: Addresses) -> Iterator[str]:
     yield from _others(view, addresses)
     yield from _install(view)
     yield from _serve(view)
+    yield from _requests(view)
     yield from _fit(view)
     if view.recipe.file.guide.strip():
         yield "## Guide\n"
@@ -165,6 +166,13 @@ def _process(process: ProcessView) -> Iterator[str]:
     if process.docker:
         yield "Docker equivalent:\n"
         yield _block(process.docker)
+
+
+def _requests(view: View) -> Iterator[str]:
+    yield "## Try it\n"
+    for entry in view.requests:
+        yield f"{entry.title}:\n"
+        yield _block(entry.text)
 
 
 def _fit(view: View) -> Iterator[str]:

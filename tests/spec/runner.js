@@ -27,9 +27,10 @@ export function failures(functions, cases, plan) {
   return failed;
 }
 
-/** For each {plan, query}: what a query string settles on and gives, for comparison with Python. */
-export function answers(functions, asked) {
-  return asked.map(({ plan, query }) => {
+/** For each {plan, query}: what a query string settles on and gives, for comparison with Python. Plans go by their id. */
+export function answers(functions, plans, asked) {
+  return asked.map(({ plan: id, query }) => {
+    const plan = plans[id];
     const [parameters, notes] = functions.splitQuery(query);
     const parsed = functions.parseQuery(plan, parameters);
     const settled = functions.resolve(plan, { asked: parsed.asked, notes: [...notes, ...parsed.notes] });
