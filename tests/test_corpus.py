@@ -21,6 +21,7 @@ from site_builder.checks import check
 from site_builder.collection import Collection, compile_all
 from site_builder.compiler import Grammar
 from site_builder.compiler.layers import RACK_ONLY_VARIABLES
+from site_builder.errors import Problem
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.pages import SiteContext
 from site_builder.plan import values_of
@@ -260,9 +261,16 @@ def test_the_whole_corpus_is_built_and_a_second_build_writes_nothing(
     assert (first.removed, second.written, second.removed, second.unchanged) == (0, 0, 0, first.written)
 
 
-def test_check_names_the_mistakes_that_are_in_the_corpus(corpus_collection: Collection) -> None:
+@pytest.fixture(scope="module")
+def findings(corpus_collection: Collection) -> list[Problem]:
+    return check(corpus_collection.catalog)
+
+
+def test_check_names_the_mistakes_that_are_in_the_corpus(
+    corpus_collection: Collection, findings: list[Problem]
+) -> None:
     assert [str(problem) for problem in corpus_collection.problems] == []
-    messages = [str(problem) for problem in check(corpus_collection.catalog)]
+    messages = [str(problem) for problem in findings]
     for pattern in (
         r'hardware "h20" is not in taxonomy\.yaml; did you mean "h200"\?',
         r'hardware "a100" is not in taxonomy\.yaml',
@@ -279,9 +287,11 @@ def test_check_names_the_mistakes_that_are_in_the_corpus(corpus_collection: Coll
     )
 
 
-def test_parallel_sizes_fill_the_gpus_wherever_no_override_writes_them_by_hand(corpus_collection: Collection) -> None:
+def test_parallel_sizes_fill_the_gpus_wherever_no_override_writes_them_by_hand(
+    corpus_collection: Collection, findings: list[Problem]
+) -> None:
     """Every recipe × variant × hardware × strategy: TP × PP × DP is the number of GPUs; ``single_node_tp`` may take fewer."""
-    by_hand = {p.path for p in check(corpus_collection.catalog) if " ranks for " in p.message}
+    by_hand = {problem.path for problem in findings if " ranks for " in problem.message}
     counted = 0
     for recipe_id, plan in corpus_collection.plans.items():
         axes = {axis["id"]: values_of(axis) for axis in plan["axes"]}
@@ -320,3 +330,20 @@ def test_no_variable_of_another_brand(answers: list[dict[str, Any]], corpus_coll
         prefixes = foreign.get(profiles[answer["selection"]["hardware"]].brand, ())
         names = [name for process in answer["processes"] for name in process.get("env", {})]
         assert [name for name in names if name.startswith(prefixes)] == [], (answer["recipe"], answer["query"])
+
+
+def prose_runs(text: str) -> set[tuple[str, ...]]:
+    """Every run of eight words of prose; code, addresses and names of flags do not count."""
+    text = re.sub(r"```.*?```", " | ", text, flags=re.S)
+    text = re.sub(r"`[^`]*`|https?://\\S+", " | ", text)
+    runs = set()
+    for piece in text.split("|"):
+        words = re.findall(r"[a-z0-9']+", piece.lower())
+        runs |= {tuple(words[start : start + 8]) for start in range(len(words) - 7)}
+    return runs
+
+
+def test_no_guide_shares_a_sentence_with_the_corpus(corpus_collection: Collection, own_collection: Collection) -> None:
+    theirs = set().union(*(prose_runs(recipe.file.guide) for recipe in corpus_collection.catalog.recipes.values()))
+    for recipe_id, recipe in own_collection.catalog.recipes.items():
+        assert sorted(prose_runs(recipe.file.guide) & theirs) == [], recipe_id
