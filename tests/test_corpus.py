@@ -335,7 +335,7 @@ def test_no_variable_of_another_brand(answers: list[dict[str, Any]], corpus_coll
 def prose_runs(text: str) -> set[tuple[str, ...]]:
     """Every run of eight words of prose; code, addresses and names of flags do not count."""
     text = re.sub(r"```.*?```", " | ", text, flags=re.S)
-    text = re.sub(r"`[^`]*`|https?://\\S+", " | ", text)
+    text = re.sub(r"`[^`]*`|https?://\S+", " | ", text)
     runs = set()
     for piece in text.split("|"):
         words = re.findall(r"[a-z0-9']+", piece.lower())
