@@ -16,18 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OptionView:
-    """One option of a choice.
-
-    ``open`` now, or reachable at ``query`` by moving other choices; neither: ``reason`` says why.
-    """
+    """One option of a choice: ``open`` now, or reachable at ``query`` by moving other choices, or neither."""
 
     id: str
+    axis: str
     label: str
     note: str = ""
     selected: bool = False
     open: bool = True
     query: str | None = None
-    reason: str = ""
     verified: bool = False
 
 
@@ -39,8 +36,9 @@ class ChoiceView:
     label: str
     kind: str
     options: list[OptionView]
-    member: str = ""
+    axis: str = ""
     description: str = ""
+    hidden: bool = False
 
 
 _LABELS = {
@@ -66,42 +64,40 @@ _LABELS = {
 
 
 def choices_of(view: View) -> Iterator[ChoiceView]:
-    """The rows for a view, in the order in which choices are settled."""
+    """The rows for a view, in the order in which choices are settled; rows that do not exist now are there, hidden."""
     switches: dict[str, ChoiceView] = {}
     asked = asked_of(view.plan, view.selection)
     for axis in view.plan["axes"]:
-        if axis["id"] not in view.selection or parameter_of(axis) in ("prefill_rank", "decode_rank", "kv_instance"):
-            continue
         name = parameter_of(axis)
+        if "below" in axis:
+            continue  # a rank only says which process is shown first
         if PARAMETERS[name] == "list":
             if name not in switches:
                 switches[name] = ChoiceView(name, _LABELS[name], "many", [])
                 yield switches[name]
             switches[name].options.append(_switch(view, axis, asked))
             continue
-        options = [_option(view, axis, value, asked) for value in _listed(view, axis)]
-        label = _LABELS.get(name) or f"Mode of {axis.get('member', name)}"
+        options = [_option(view, axis, value, asked) for value in values_of(axis)]
+        label = _LABELS.get(name) or f"Mode of {axis.get('member', name).replace('_', ' ')}"
         if len(options) > 1 or name in ("hardware", "variant", "strategy"):
-            yield ChoiceView(name, label, "one", options, axis.get("member", ""))
-
-
-def _listed(view: View, axis: Axis) -> list[str]:
-    """Numbers are listed where they are open; names always."""
-    return on_offer(axis, view.selection) if "spans" in axis else values_of(axis)
+            hidden = axis["id"] not in view.selection
+            description = "" if hidden else _description(view, axis)
+            yield ChoiceView(name, label, "one", options, axis["id"], description, hidden)
 
 
 def _option(view: View, axis: Axis, value: str, asked: Mapping[str, str]) -> OptionView:
     label, note, verified = _describe(view, axis, value)
-    selected = view.selection[axis["id"]] == value
-    wanted = None if selected else pick(view.plan, asked, (axis["id"], value))
+    settled = view.selection.get(axis["id"])
+    selected = settled == value
+    wanted = None if selected or settled is None else pick(view.plan, asked, (axis["id"], value))
     return OptionView(
         value,
+        axis["id"],
         label,
         note,
         selected,
         selected or value in on_offer({**axis, "beyond": []}, view.selection),
-        _query_of(view, wanted),
-        "" if selected or wanted is not None else "no other choice opens it",
+        view.query if selected else _query_of(view, wanted),
         verified,
     )
 
@@ -111,10 +107,8 @@ def _switch(view: View, axis: Axis, asked: Mapping[str, str]) -> OptionView:
     label, note, _ = _describe(view, axis, axis["member"])
     on = view.selection[axis["id"]] == "on"
     wanted = pick(view.plan, asked, (axis["id"], "off" if on else "on"))
-    reason = "" if wanted is not None else "it is closed for this hardware or variant"
-    return OptionView(
-        axis["member"], label, note, on, on or "on" in on_offer(axis, view.selection), _query_of(view, wanted), reason
-    )
+    is_open = on or "on" in on_offer(axis, view.selection)
+    return OptionView(axis["member"], axis["id"], label, note, on, is_open, _query_of(view, wanted))
 
 
 def _query_of(view: View, asked: Mapping[str, str] | None) -> str | None:
@@ -157,3 +151,15 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
         )
         return (task.label or value, task.description, False) if task else (value, "", False)
     return value, "", False
+
+
+def _description(view: View, axis: Axis) -> str:
+    """What the chosen option means, for the choices where that helps."""
+    catalog, value = view.collection.catalog, view.selection[axis["id"]]
+    if axis["id"] == "strategy":
+        return catalog.strategies[value].description
+    if axis["id"] == "variant":
+        return view.variant.description
+    if axis["id"] == "hardware":
+        return view.hardware.description
+    return _describe(view, axis, value)[1]

@@ -64,7 +64,11 @@ class ProcessView:
     text: str
     exports: str
     docker: str | None
-    docker_argv: list[str] | None
+    docker_lines: list[list[str]] | None
+
+    @property
+    def docker_argv(self) -> list[str] | None:
+        return None if self.docker_lines is None else [word for line in self.docker_lines for word in line]
 
 
 @dataclass(frozen=True)
@@ -159,15 +163,15 @@ class View:
         parts += [str(command["rank"])] if command["rank"] is not None else []
         name = "-".join(parts)
         seen[name] = seen.get(name, 0) + 1
-        lines = docker_lines(command, self.facts)
+        lines = docker_lines(command, self.facts) if command["role"] != "router" else None
         return ProcessView(
             id=name if seen[name] == 1 else f"{name}-{seen[name]}",
             title=_title(command, self),
             command=command,
             text=shell_text(command),
             exports=export_text(command["env"]),
-            docker=docker_text(command, self.facts) if command["role"] != "router" else None,
-            docker_argv=[word for line in lines for word in line] if lines and command["role"] != "router" else None,
+            docker=docker_text(command, self.facts) if lines else None,
+            docker_lines=lines,
         )
 
     @cached_property

@@ -15,9 +15,11 @@ from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.render.guide import highlighted, read
+from site_builder.render.page_data import embedded, page_data
 from site_builder.schema.vocabulary import Site
+from site_builder.shell import quote
 from site_builder.urls import Addresses
-from site_builder.views import View
+from site_builder.views import ProcessView, View
 
 DEFAULT_THEME = ROOT / "themes" / "default"
 
@@ -38,6 +40,7 @@ class Theme:
             lstrip_blocks=True,
         )
         environment.filters["code"] = code
+        environment.filters["command_lines"] = command_lines
         environment.filters["number"] = lambda value: f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"
         return environment
 
@@ -47,6 +50,23 @@ class Theme:
 
     def render(self, template: str, context: dict[str, Any]) -> str:
         return self.environment.get_template(template).render(context)
+
+
+def command_lines(process: ProcessView, way: str) -> list[Markup]:
+    """A command line by line, with the exports before it; ``way`` is pip or docker. Twin: ``static/js/panel.js``."""
+    if process.command["text"] is not None:
+        return [Markup.escape(line) for line in process.text.split("\n")]
+    docker = process.docker_lines if way == "docker" else None
+    exports = [] if docker else process.exports.split("\n") if process.exports else []
+    found = [Markup('<span class="word">export</span> ') + line.removeprefix("export ") for line in exports]
+    lines = docker or process.command["lines"]
+    indent = " " * (2 if docker else process.command["indent"])
+    for number, words in enumerate(lines):
+        end = " \\" if number + 1 < len(lines) else ""
+        first, rest = quote(words[0]), " ".join(quote(word) for word in words[1:])
+        flag = Markup('<span class="flag">{}</span>').format(first)
+        found.append((indent if number else "") + flag + (" " + rest if rest else "") + end)
+    return ([*found[: len(exports)], Markup(""), *found[len(exports) :]]) if exports else found
 
 
 def code(text: str, language: str = "bash") -> Markup:
@@ -83,6 +103,8 @@ def recipe_page(view: View, around: Surroundings) -> str:
             view=view,
             file=view.recipe.file,
             guide=guide,
+            plan_json=embedded(view.plan),
+            page_json=embedded(page_data(view, around.addresses)),
             links=links(view, around.addresses),
             adjustments=[
                 adjustment_text(entry["parameter"], entry["requested"], entry["used"], entry["reason"]).replace("`", "")

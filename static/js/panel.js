@@ -1,0 +1,233 @@
+// The command panel: tabs, commands, placeholders, memory. Its structure is that of partials/commands.html.
+import { copyButton } from "./copy.js";
+import { dockerLines, exportText, quote, shellText } from "./plan/shell.js";
+import * as view from "./view.js";
+
+const STORED = "placeholder:";
+const byId = (id) => document.getElementById(id);
+
+/** An element with attributes and children. */
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+function stored(name) {
+  try {
+    return localStorage.getItem(STORED + name) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export class Panel {
+  constructor(plan, data) {
+    this.plan = plan;
+    this.data = data;
+    this.values = new Map();
+    this.shown = "";
+    this.before = new Set();
+    byId("actions").append(
+      copyButton("Copy", () => this.text(this.current())),
+      copyButton("Copy all", () => this.list.map((entry) => this.text(entry)).join("\n\n")),
+      copyButton("Link", () => location.href),
+    );
+    byId("tabs").addEventListener("keydown", (event) => this.key(event));
+    byId("tabs").addEventListener("click", (event) => {
+      const tab = event.target.closest("[role=tab]");
+      if (tab) this.show(tab.id.slice(4));
+    });
+  }
+
+  /** Take over what the server drew, or draw a configuration anew and mark the lines that changed. */
+  draw(selection, facts, commands, anew = true) {
+    this.selection = selection;
+    this.facts = facts;
+    this.list = view.processes(commands);
+    for (const [name] of view.placeholders(this.data, facts, commands)) {
+      if (!this.values.has(name)) this.values.set(name, stored(name));
+    }
+    byId("actions").children[1].hidden = this.list.length < 2;
+    if (!this.list.some((entry) => entry.id === this.shown)) this.shown = this.first();
+    if (anew) this.repaint(commands);
+    this.fields(commands);
+    if ([...this.values.values()].some(Boolean)) this.commands();
+    this.remember();
+  }
+
+  first() {
+    const { prefill_rank: rank } = this.selection;
+    return this.list.some((entry) => entry.id === `prefill-${rank}`) ? `prefill-${rank}` : this.list[0].id;
+  }
+
+  current() {
+    return this.list.find((entry) => entry.id === this.shown);
+  }
+
+  repaint(commands) {
+    const facts = view.facts(this.plan, this.data, this.selection, this.facts, commands);
+    byId("summary").textContent = facts.summary;
+    byId("verified").textContent = facts.verified;
+    byId("verified").hidden = !facts.verified;
+    byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { class: "warning" }, text)));
+    const meter = byId("meter");
+    meter.max = Math.max(facts.available, facts.floor);
+    meter.value = facts.floor;
+    byId("fit-text").textContent = facts.fit;
+    byId("tabs").hidden = this.list.length < 2;
+    byId("tabs").replaceChildren(
+      ...(this.list.length < 2 ? [] : this.list.map((entry, index) => this.tab(entry, index))),
+    );
+    byId("processes").replaceChildren(...this.list.map((entry, index) => this.process(entry, index)));
+    this.commands();
+    const pip = byId("pip");
+    pip.hidden = !this.facts.pip;
+    pip.firstElementChild.textContent = this.facts.pip ?? "";
+    byId("image").textContent = this.facts.image ?? "";
+    byId("image-line").hidden = !this.facts.image;
+  }
+
+  tab(entry, index) {
+    const chosen = entry.id === this.shown;
+    const tab = make("button", {
+      type: "button",
+      role: "tab",
+      id: `tab-${entry.id}`,
+      "aria-controls": `process-${entry.id}`,
+      "aria-selected": String(chosen),
+    });
+    if (!chosen) tab.tabIndex = -1;
+    tab.textContent = `${index + 1}. ${entry.title}`;
+    return tab;
+  }
+
+  process(entry, index) {
+    const section = make("section", { class: "process", id: `process-${entry.id}` });
+    if (entry.id === this.shown) section.classList.add("current");
+    if (this.list.length > 1) section.append(make("h3", {}, `${index + 1}. ${entry.title}`));
+    for (const file of entry.command.files) {
+      const text = JSON.stringify(file.config, null, 2);
+      section.append(
+        make("p", { class: "muted" }, "Write this to ", make("code", {}, file.path), " first:"),
+        make("pre", { tabindex: "0", "aria-label": file.path }, make("code", {}, text)),
+      );
+    }
+    const label = `Command: ${entry.title}`;
+    section.append(make("pre", { tabindex: "0", class: "command", "aria-label": label }, make("code")));
+    if (entry.command.because.length) section.append(this.why(entry));
+    return section;
+  }
+
+  why(entry) {
+    const rows = entry.command.because.map((reason) =>
+      make("tr", {}, make("td", {}, make("code", {}, reason.flag)), make("td", {}, reason.origin)),
+    );
+    const head = make("tr", {}, make("th", { scope: "col" }, "Flag or variable"), make("th", { scope: "col" }, "Comes from"));
+    const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+    const label = `Origins of the flags: ${entry.title}`;
+    const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+    return make("details", { class: "why" }, make("summary", {}, "Why each flag is there"), scroll);
+  }
+
+  /** Fill every command in again: after a choice, and after a placeholder changed. */
+  commands() {
+    for (const entry of this.list) {
+      const code = byId(`process-${entry.id}`).querySelector("pre.command code");
+      code.replaceChildren(
+        ...this.lines(entry).flatMap((line) => {
+          const element = make("span", { class: "line" }, ...line);
+          if (this.before.size && !this.before.has(element.textContent)) element.classList.add("changed");
+          return [element, "\n"];
+        }),
+      );
+    }
+  }
+
+  remember() {
+    this.before = new Set(this.list.flatMap((entry) => this.lines(entry).map((line) => make("i", {}, ...line).textContent)));
+  }
+
+  /** A command as lines of nodes, with placeholders filled in. Twin of as_html.command_lines. */
+  lines(entry) {
+    const { command } = entry;
+    if (command.text !== null) return shellText(command).split("\n").map((line) => [this.filled(line)]);
+    const docker = this.selection.install === "docker" && command.role !== "router" ? dockerLines(command, this.facts) : null;
+    const exports = docker ? [] : exportText(command.env).split("\n").filter(Boolean);
+    const found = exports.map((line) => [make("span", { class: "word" }, "export"), this.filled(line.slice(6))]);
+    if (exports.length) found.push([""]);
+    const lines = docker ?? command.lines;
+    const indent = " ".repeat(docker ? 2 : command.indent);
+    lines.forEach((words, index) => {
+      const [first, ...rest] = words.map(quote);
+      const flag = make("span", { class: "flag" }, this.filled(first));
+      const end = index + 1 < lines.length ? " \\" : "";
+      found.push([index ? indent : "", flag, this.filled(rest.length ? ` ${rest.join(" ")}` : "") + end]);
+    });
+    return found;
+  }
+
+  filled(text) {
+    return text.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name) => this.values.get(name) || whole);
+  }
+
+  text(entry) {
+    const files = entry.command.files.map(
+      (file) => `cat > "${this.filled(file.path)}" <<END_OF_FILE\n${this.filled(JSON.stringify(file.config, null, 2))}\nEND_OF_FILE\n`,
+    );
+    const lines = this.lines(entry).map((line) => make("i", {}, ...line).textContent);
+    return files.join("") + lines.join("\n");
+  }
+
+  fields(commands) {
+    const open = view.placeholders(this.data, this.facts, commands);
+    byId("fill").hidden = !open.length;
+    byId("placeholders").replaceChildren(
+      ...open.map(([name, description]) => {
+        const shown = make("code", {}, name === "~" ? name : `$${name}`);
+        const detail = make("dd", {}, description || "set it before you run the command");
+        if (name === "~") return make("div", {}, make("dt", {}, shown), detail);
+        const input = make("input", { id: `fill-${name}`, autocomplete: "off", spellcheck: "false" });
+        input.value = this.values.get(name) ?? "";
+        input.addEventListener("input", () => this.fill(name, input.value));
+        detail.append(input);
+        return make("div", {}, make("dt", {}, make("label", { for: `fill-${name}` }, shown)), detail);
+      }),
+    );
+  }
+
+  fill(name, value) {
+    // What is typed becomes part of a command: nothing that a shell would read as more than a word.
+    this.values.set(name, /^[A-Za-z0-9_./:@%+,=-]*$/.test(value) ? value : quote(value));
+    try {
+      if (name !== "HF_TOKEN") localStorage.setItem(STORED + name, this.values.get(name));
+    } catch {
+      // Then it is filled in on this page only.
+    }
+    this.before = new Set();
+    this.commands();
+    this.remember();
+  }
+
+  show(id) {
+    this.shown = id;
+    for (const tab of byId("tabs").children) {
+      const chosen = tab.id === `tab-${id}`;
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+    for (const section of byId("processes").children) section.classList.toggle("current", section.id === `process-${id}`);
+  }
+
+  key(event) {
+    const tabs = [...byId("tabs").children];
+    const at = tabs.indexOf(document.activeElement);
+    const moves = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 };
+    if (at < 0 || !(event.key in moves)) return;
+    event.preventDefault();
+    const next = tabs[(moves[event.key] + tabs.length) % tabs.length];
+    this.show(next.id.slice(4));
+    next.focus();
+  }
+}

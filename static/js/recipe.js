@@ -1,0 +1,168 @@
+// The builder of a recipe page: a click settles the plan anew and draws what changed. The address is the state.
+import { copyButton } from "./copy.js";
+import { Panel } from "./panel.js";
+import { evaluate, factsOf } from "./plan/evaluate.js";
+import { isOpen } from "./plan/plan.js";
+import { askedOf, canonical, parseQuery, splitQuery } from "./plan/query.js";
+import { pick, resolve } from "./plan/resolve.js";
+
+const byId = (id) => document.getElementById(id);
+const read = (id) => JSON.parse(byId(id).textContent);
+const plan = read("plan");
+const data = read("page-data");
+const panel = new Panel(plan, data);
+const axes = new Map(plan.axes.map((axis) => [axis.id, axis]));
+let selection = {};
+
+/** The selection of an address. */
+function settled(query) {
+  const [parameters, notes] = splitQuery(query);
+  const asked = parseQuery(plan, parameters);
+  return resolve(plan, { asked: asked.asked, notes: [...notes, ...asked.notes] }).selection;
+}
+
+function draw(next, anew = true) {
+  const before = selection;
+  selection = next;
+  panel.draw(next, factsOf(plan, next), evaluate(plan, next), anew);
+  if (anew) drawRows();
+  return before;
+}
+
+/** Rows and options as they are with the selection; links are worked out when they are followed. */
+function drawRows() {
+  const query = canonical(plan, selection);
+  byId("reset").hidden = !query;
+  for (const row of document.querySelectorAll("[data-row]")) {
+    const axis = axes.get(row.dataset.row);
+    if (axis) row.hidden = !(axis.id in selection);
+  }
+  for (const option of document.querySelectorAll("a[data-axis]")) drawOption(option);
+  for (const text of document.querySelectorAll("[data-chosen]")) text.textContent = describe(text.dataset.chosen);
+}
+
+function drawOption(option) {
+  const axis = axes.get(option.dataset.axis);
+  const many = option.getAttribute("role") === "switch";
+  const value = many ? "on" : option.dataset.value;
+  const chosen = selection[axis.id] === value;
+  const open = isOpen(axis, value, selection);
+  const reachable = chosen || open || (axis.id in selection && pick(plan, askedOf(plan, selection), [axis.id, value]) !== null);
+  option.classList.toggle("selected", chosen);
+  option.classList.toggle("moves", !open && reachable);
+  option.classList.toggle("closed", !reachable);
+  if (many) option.setAttribute("aria-checked", String(chosen));
+  else if (chosen) option.setAttribute("aria-current", "true");
+  else option.removeAttribute("aria-current");
+  if (reachable) {
+    option.removeAttribute("aria-disabled");
+    if (!option.hasAttribute("href")) option.href = data.path;
+  } else {
+    option.setAttribute("aria-disabled", "true");
+    option.removeAttribute("href");
+  }
+  if (axis.spans) option.parentElement.hidden = !reachable;
+}
+
+function describe(axisId) {
+  const value = selection[axisId];
+  const tables = { hardware: data.hardware, variant: data.variants, strategy: data.strategies };
+  if (tables[axisId]) return tables[axisId][value]?.description ?? "";
+  return [...document.querySelectorAll(`a[data-axis="${axisId}"]`)].length ? "" : "";
+}
+
+/** What a choice moved besides itself, for people who do not see it. */
+function say(before, axisId) {
+  const moved = Object.keys(selection).filter((id) => id !== axisId && before[id] !== undefined && before[id] !== selection[id]);
+  const words = moved.map((id) => `${axes.get(id).member ?? id} is now ${selection[id]}`);
+  byId("said").textContent = [byId("summary").textContent, ...words].join("; ");
+}
+
+function address(query) {
+  return data.path + (query ? `?${query}` : "");
+}
+
+function choose(option) {
+  const axis = axes.get(option.dataset.axis);
+  const many = option.getAttribute("role") === "switch";
+  const value = many ? (selection[axis.id] === "on" ? "off" : "on") : option.dataset.value;
+  const asked = pick(plan, askedOf(plan, selection), [axis.id, value]);
+  if (asked === null) return;
+  const before = draw(resolve(plan, { asked, notes: [] }).selection);
+  const query = canonical(plan, selection);
+  if (address(query) !== location.pathname + location.search) history.pushState(null, "", address(query));
+  byId("adjustments")?.remove();
+  byId("remembered").hidden = true;
+  if (axis.id === "hardware") remember(value);
+  say(before, axis.id);
+}
+
+function remember(hardware) {
+  try {
+    localStorage.setItem("hardware", hardware);
+  } catch {
+    // Nothing is remembered then.
+  }
+}
+
+/** The hardware that a person picked on an earlier page, unless the address asks for something. */
+function recall() {
+  let hardware = null;
+  try {
+    hardware = localStorage.getItem("hardware");
+  } catch {
+    return;
+  }
+  if (location.search || !hardware || hardware === selection.hardware || !data.hardware[hardware]) return;
+  const asked = pick(plan, {}, ["hardware", hardware]);
+  if (asked === null) return;
+  draw(resolve(plan, { asked, notes: [] }).selection);
+  history.replaceState(null, "", address(canonical(plan, selection)));
+  const drop = document.createElement("button");
+  drop.type = "button";
+  drop.className = "small";
+  drop.textContent = "Show the default";
+  drop.addEventListener("click", () => {
+    localStorage.removeItem("hardware");
+    history.replaceState(null, "", data.path);
+    draw(settled(""));
+    byId("remembered").hidden = true;
+  });
+  byId("remembered").replaceChildren(`Shown for ${data.hardware[hardware].name}, which you picked before. `, drop);
+  byId("remembered").hidden = false;
+}
+
+document.addEventListener("click", (event) => {
+  const option = event.target.closest("a[data-axis]");
+  if (!option || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  choose(option);
+});
+document.addEventListener("keydown", (event) => {
+  const option = event.target.closest?.("a[role=switch]");
+  if (option && event.key === " ") {
+    event.preventDefault();
+    choose(option);
+  }
+});
+byId("reset").addEventListener("click", (event) => {
+  event.preventDefault();
+  draw(settled(""));
+  history.pushState(null, "", data.path);
+  byId("adjustments")?.remove();
+});
+addEventListener("popstate", () => draw(settled(location.search.slice(1))));
+
+for (const block of document.querySelectorAll(".guide pre")) {
+  const frame = document.createElement("div");
+  frame.className = "block";
+  block.replaceWith(frame);
+  frame.append(block, copyButton("Copy", () => block.textContent));
+}
+
+const asked = settled(location.search.slice(1));
+// The server has drawn this address; a file host has only drawn the default one.
+const drawn = document.querySelector(".builder a[data-axis=hardware].selected")?.dataset.value;
+draw(asked, drawn !== asked.hardware || byId("reset").hidden !== !canonical(plan, asked));
+recall();
+document.documentElement.dataset.ready = "";
