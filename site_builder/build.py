@@ -17,7 +17,7 @@ def files_of(context: SiteContext) -> Iterator[tuple[str, bytes]]:
     for page in PAGES:
         for values in page.paths(context):
             text = page.render(context, values, "")
-            yield file_name(page.template.format(**values), text.media_type), text.body.encode()
+            yield file_name(page.template.format(**values), text.media_type), text.data
     yield from context.theme.assets.files.items()
     yield "404.html", not_found_page("", [], context.around).encode()
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from site_builder.browse import Entry, browse, entry_of, labels_of, search_index
 from site_builder.collection import Collection
-from site_builder.errors import UnknownRecipe
-from site_builder.render import as_html, as_json, as_markdown
+from site_builder.errors import UnknownRecipe, closest
+from site_builder.query import split_query
+from site_builder.render import as_html, as_json, as_markdown, for_web
 from site_builder.render.exports import shell_script
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
@@ -23,10 +25,14 @@ SHELL = "text/x-shellscript; charset=utf-8"
 
 @dataclass(frozen=True)
 class Text:
-    """The answer of an address."""
+    """The answer of an address: text, or bytes where it is a picture."""
 
-    body: str
+    body: str | bytes
     media_type: str
+
+    @property
+    def data(self) -> bytes:
+        return self.body.encode() if isinstance(self.body, str) else self.body
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,13 @@ class SiteContext:
     def index(self) -> list[dict[str, Any]]:
         """The entries of ``models.json``: recipes, and variants that have a checkpoint of their own."""
         return [entry for recipe_id in self.collection.plans for entry in _entries(self, recipe_id)]
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Every recipe as lists and search know it."""
+        return [
+            entry_of(self.collection.catalog, self.collection.recipe(recipe_id)) for recipe_id in self.collection.plans
+        ]
 
 
 Values = Mapping[str, str]
@@ -131,8 +144,53 @@ def _page(context: SiteContext, values: Values, query: str) -> Text:
 
 
 def _home(context: SiteContext, _: Values, __: str) -> Text:
-    recipes = [entry for entry in context.index if "derived_from" not in entry]
-    return Text(as_html.home_page(recipes, context.around), HTML)
+    return Text(as_html.home_page(context.entries, context.around), HTML)
+
+
+def _browse(context: SiteContext, _: Values, query: str) -> Text:
+    return Text(
+        as_html.browse_page(
+            browse(context.entries, split_query(query)[0], labels_of(context.collection.catalog)), context.around
+        ),
+        HTML,
+    )
+
+
+def _organisation(context: SiteContext, values: Values, _: str) -> Text:
+    orgs = {entry.id.split("/", 1)[0] for entry in context.entries}
+    if values["org"] not in orgs:
+        raise UnknownRecipe(values["org"], closest(values["org"], [*orgs, *context.collection.plans], 5))
+    entries = [entry for entry in context.entries if entry.id.startswith(f"{values['org']}/")]
+    return Text(as_html.organisation_page(values["org"], entries, context.around), HTML)
+
+
+def _organisations(context: SiteContext) -> Iterable[Values]:
+    return [{"org": org} for org in dict.fromkeys(recipe_id.split("/", 1)[0] for recipe_id in context.collection.plans)]
+
+
+def _sitemap(context: SiteContext, _: Values, __: str) -> Text:
+    paths = [("", ""), ("browse", ""), *((values["org"], "") for values in _organisations(context))]
+    paths += [(entry.id, entry.date_updated) for entry in context.entries]
+    return Text(for_web.sitemap(paths, context.addresses), "application/xml")
+
+
+def _feed(context: SiteContext, _: Values, __: str) -> Text:
+    return Text(for_web.feed(context.entries, context.around.site, context.addresses), "application/atom+xml")
+
+
+def _robots(context: SiteContext, _: Values, __: str) -> Text:
+    return Text(for_web.robots(context.addresses), "text/plain; charset=utf-8")
+
+
+def _manifest(context: SiteContext, _: Values, __: str) -> Text:
+    icon = context.addresses.to(context.theme.assets.address("img/mark.svg"))
+    return Text(
+        as_json.dump(for_web.manifest(context.around.site, context.addresses, icon)), "application/manifest+json"
+    )
+
+
+def _picture(context: SiteContext, values: Values, _: str) -> Text:
+    return Text(for_web.picture(view_of_address(context, values, ""), context.around.site), "image/png")
 
 
 def _entries(context: SiteContext, recipe_id: str) -> Iterator[dict[str, Any]]:
@@ -207,6 +265,12 @@ def recipe_schema() -> dict[str, Any]:
 #: Every address, most specific first. The last one is the recipe page, whose name may contain dots.
 PAGES: tuple[Page, ...] = (
     page("", _home, _once),
+    page("browse", _browse, _once, takes_query=True),
+    page("search.json", _vocabulary(lambda context: search_index(context.entries)), _once),
+    page("sitemap.xml", _sitemap, _once),
+    page("robots.txt", _robots, _once),
+    page("feed.xml", _feed, _once),
+    page("site.webmanifest", _manifest, _once),
     page("models.json", _vocabulary(lambda context: context.index), _once),
     page("taxonomy.json", _vocabulary(lambda context: as_json.plain(context.collection.catalog.taxonomy)), _once),
     page("strategies.json", _vocabulary(lambda context: _plain_map(_strategies(context))), _once),
@@ -224,6 +288,8 @@ PAGES: tuple[Page, ...] = (
     page("{org}/{repo}.json", _json, _recipes, takes_query=True),
     page("{org}/{repo}.md", _markdown, _recipes, takes_query=True),
     page("{org}/{repo}.sh", _script, _recipes, takes_query=True),
+    page("pictures/{org}/{repo}.png", _picture, _recipes),
+    page("{org}", _organisation, _organisations),
     page("{org}/{repo}", _page, _recipes, takes_query=True),
 )
 

@@ -64,7 +64,7 @@ class AnswerCache:
         found = self.answers.get(key)
         if found is None:
             text = make()
-            body = text.body.encode()
+            body = text.data
             found = Answered(body, text.media_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
             self.answers[key] = found
             self.size += len(body)
@@ -145,7 +145,7 @@ def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[s
     redirects.
     """
     if "repo" not in values:
-        return None
+        return _canonical_organisation(context, values) if "org" in values else None
     recipe, variant = context.collection.find(f"{values['org']}/{values['repo']}")
     machine = page.template != "{org}/{repo}"
     if variant is not None:
@@ -159,6 +159,12 @@ def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[s
     org, repo = target.split("/", 1)
     wanted = page.template.format(**{**values, "org": org, "repo": repo})
     return None if (org, repo) == (values["org"], values["repo"]) else (wanted, query)
+
+
+def _canonical_organisation(context: SiteContext, values: Values) -> tuple[str, str] | None:
+    orgs = {recipe_id.split("/", 1)[0] for recipe_id in context.collection.plans}
+    spelled = {org.lower(): org for org in orgs}.get(values["org"].lower(), values["org"])
+    return None if spelled == values["org"] else (spelled, "")
 
 
 def _joined(moved: tuple[str, str], query: str) -> tuple[str, str]:

@@ -145,6 +145,9 @@ class View:
         """One line: GPUs, parallel sizes, precision."""
         hardware = f"{self.hardware.gpu_count}× {self.hardware.display_name}"
         where = hardware if self.nodes == 1 else f"{self.nodes} nodes of {hardware}"
+        if self.deploy_type == "pd_cluster":
+            pools = [f"{role} {self.selection[f'{role}_mode'].upper()}" for role in ("prefill", "decode")]
+            return " · ".join([where, *pools, self.precision])
         sizes: dict[str, str] = {}
         for command in self.commands:
             words = {line[0]: line[-1] for line in command["lines"][1:]}

@@ -14,7 +14,7 @@ CATALOG = SCHEMA | {"source", "validation", "catalog"}
 PLAN = {"plan"}
 COMPILER = CATALOG | PLAN | {"compiler"}
 ANSWERS = COMPILER | {"resolve", "evaluate", "shell", "query", "urls", "collection", "choices", "requests", "views"}
-RENDER = ANSWERS | {"render", "assets"}
+RENDER = ANSWERS | {"render", "assets", "browse"}
 PAGES = RENDER | {"pages"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -33,6 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "collection": COMPILER | {"resolve"},
     "choices": PLAN | {"query", "resolve", "views"},
     "requests": {"schema", "views"},
+    "browse": {"catalog"},
     "views": ANSWERS,
     "assets": set(),
     "render": RENDER,

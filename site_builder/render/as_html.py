@@ -12,8 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from site_builder.assets import ROOT, Assets, load_assets
+from site_builder.browse import Browse, Entry
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
+from site_builder.render.for_web import linked_data
 from site_builder.render.guide import highlighted, read
 from site_builder.render.page_data import embedded, page_data
 from site_builder.schema.vocabulary import Site
@@ -104,6 +106,8 @@ def recipe_page(view: View, around: Surroundings) -> str:
             file=view.recipe.file,
             guide=guide,
             plan_json=embedded(view.plan),
+            linked_data=embedded(linked_data(view, around.site, around.addresses)),
+            picture=around.addresses.full(f"pictures/{view.id}.png"),
             page_json=embedded(page_data(view, around.addresses)),
             links=links(view, around.addresses),
             adjustments=[
@@ -114,20 +118,30 @@ def recipe_page(view: View, around: Surroundings) -> str:
     )
 
 
-def home_page(entries: Sequence[dict[str, Any]], around: Surroundings) -> str:
+def home_page(entries: Sequence[Entry], around: Surroundings) -> str:
     """The front page: recipes by provider, and the newest ones."""
-    providers: dict[str, list[dict[str, Any]]] = {}
+    providers: dict[str, list[Entry]] = {}
     for entry in entries:
-        providers.setdefault(entry["provider"], []).append(entry)
-    newest = sorted(entries, key=lambda entry: entry["date_added"], reverse=True)[:6]
+        providers.setdefault(entry.provider, []).append(entry)
+    newest = sorted(entries, key=lambda entry: (entry.date_added, entry.id), reverse=True)[:6]
+    ordered = dict(sorted(providers.items(), key=lambda item: item[0].lower()))
+    return around.theme.render("home.html", around.context("", providers=ordered, newest=newest, count=len(entries)))
+
+
+def browse_page(found: Browse, around: Surroundings) -> str:
+    """Every recipe that the filters leave."""
+    return around.theme.render("browse.html", around.context("browse", browse=found))
+
+
+def organisation_page(org: str, entries: Sequence[Entry], around: Surroundings) -> str:
+    """One organisation's recipes by task."""
+    tasks: dict[str, list[Entry]] = {}
+    for entry in entries:
+        tasks.setdefault((entry.facets["task"] or ["other"])[0], []).append(entry)
+    provider = around.site.providers.get(org)
+    name = (provider.name if provider else "") or entries[0].provider or org
     return around.theme.render(
-        "home.html",
-        around.context(
-            "",
-            providers=dict(sorted(providers.items(), key=lambda item: item[0].lower())),
-            newest=newest,
-            count=len(entries),
-        ),
+        "organisation.html", around.context(org, org=org, name=name, tasks=tasks, count=len(entries))
     )
 
 

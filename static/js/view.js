@@ -63,6 +63,10 @@ export function facts(plan, data, selection, facts, commands) {
   }
   if (!facts.docker) warnings.push(`There is no known docker command for ${hardware.name}.`);
   const single = facts.deploy_type === "single_node" && !data.stores.includes(selection.kv_offload);
+  if (facts.deploy_type === "pd_cluster") {
+    sizes.clear();
+    for (const role of ["prefill", "decode"]) sizes.set(role, `${role} ${selection[`${role}_mode`].toUpperCase()}`);
+  }
   return {
     summary: [nodes === 1 ? node : `${nodes} nodes of ${node}`, ...sizes.values(), variant.name].join(" · "),
     verified: hardware.verified && single ? `verified on ${hardware.name}` : "",
