@@ -4,7 +4,7 @@ PORT ?= 8000
 .PHONY: help setup serve test check bench clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s%s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv and install what the site needs
 	@scripts/setup
@@ -28,4 +28,4 @@ bench: ## measure, and print ratios
 
 clean: ## remove what the other targets made
 	@echo "clean: removing .venv, dist and caches"
-	@rm -rf .venv dist .coverage .mypy_cache .ruff_cache .pytest_cache site_builder.egg-info
+	@rm -rf .venv dist .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache site_builder.egg-info

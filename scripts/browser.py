@@ -34,8 +34,10 @@ def _candidates() -> Iterator[str]:
         if found:
             yield found
     yield from (path for path in APPLICATIONS if Path(path).exists())
-    from playwright.sync_api import sync_playwright
-
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:  # only the tools of the tests bring it
+        return
     with sync_playwright() as playwright:
         path = playwright.chromium.executable_path
     if Path(path).exists():
@@ -50,9 +52,10 @@ def install() -> None:
         attempts.insert(0, [*playwright, "--with-deps"])
         if shutil.which("apt-get"):
             attempts += [["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in attempts:
         print(f"setup: trying {' '.join(command[-4:])}", file=sys.stderr)
-        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment)
         if find():
             return
 

@@ -164,7 +164,11 @@ def _values(
             selected = asked.get(name, "").lower() == value.lower()
             rest = {key: kept for key, kept in asked.items() if key != name}
             yield FilterValue(
-                value, value, counts[value], _query(rest if selected else {**rest, name: value}), selected
+                value,
+                labels.get((name, value), value),
+                counts[value],
+                _query(rest if selected else {**rest, name: value}),
+                selected,
             )
 
 

@@ -72,7 +72,7 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         pass
 
@@ -80,7 +80,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def files_address() -> Iterator[str]:
     """The project's own files over HTTP, for modules that a browser imports."""
-    handler = functools.partial(_Quiet, directory=str(ROOT))
+    handler = functools.partial(Quiet, directory=str(ROOT))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"

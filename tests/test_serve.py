@@ -122,7 +122,7 @@ def test_an_unknown_recipe_suggests_the_closest(client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["/a/b/c/d", "/strategies/none.json", "/assets/none.css", "/..%2f..%2fetc/passwd", "/acme"]
+    "address", ["/a/b/c/d", "/strategies/none.json", "/assets/none.css", "/..%2f..%2fetc/passwd", "/acm"]
 )
 def test_what_is_not_there_is_not_found(client: httpx.Client, address: str) -> None:
     assert client.get(address).status_code == 404

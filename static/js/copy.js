@@ -20,15 +20,21 @@ export async function copy(text) {
   return done;
 }
 
-/** A button that copies what `text()` gives when it is pressed, and says so. */
+/** Make a button copy what `text()` gives when it is pressed, and say so. */
+export function copies(button, text) {
+  const label = button.textContent;
+  button.addEventListener("click", async () => {
+    button.textContent = (await copy(text())) ? "Copied" : "Select and copy by hand";
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+}
+
+/** A new button that copies. */
 export function copyButton(label, text) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "small";
   button.textContent = label;
-  button.addEventListener("click", async () => {
-    button.textContent = (await copy(text())) ? "Copied" : "Select and copy by hand";
-    setTimeout(() => (button.textContent = label), 1500);
-  });
+  copies(button, text);
   return button;
 }

@@ -1,5 +1,5 @@
 // The command panel: tabs, commands, placeholders, memory. Its structure is that of partials/commands.html.
-import { copyButton } from "./copy.js";
+import { copies } from "./copy.js";
 import { dockerLines, exportText, quote, shellText } from "./plan/shell.js";
 import * as view from "./view.js";
 
@@ -12,6 +12,11 @@ function make(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;
+}
+
+/** The text of a line of nodes and strings. */
+function textOf(line) {
+  return line.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
 }
 
 function stored(name) {
@@ -29,11 +34,10 @@ export class Panel {
     this.values = new Map();
     this.shown = "";
     this.before = new Set();
-    byId("actions").append(
-      copyButton("Copy", () => this.text(this.current())),
-      copyButton("Copy all", () => this.list.map((entry) => this.text(entry)).join("\n\n")),
-      copyButton("Link", () => location.href),
-    );
+    const [one, all, link] = byId("actions").children;
+    copies(one, () => this.text(this.current()));
+    copies(all, () => this.list.map((entry) => this.text(entry)).join("\n\n"));
+    copies(link, () => location.href);
     byId("tabs").addEventListener("keydown", (event) => this.key(event));
     byId("tabs").addEventListener("click", (event) => {
       const tab = event.target.closest("[role=tab]");
@@ -52,9 +56,9 @@ export class Panel {
     byId("actions").children[1].hidden = this.list.length < 2;
     if (!this.list.some((entry) => entry.id === this.shown)) this.shown = this.first();
     if (anew) this.repaint(commands);
+    else if ([...this.values.values()].some(Boolean)) this.commands();
+    else this.remember(this.list.flatMap((entry) => this.lines(entry).map(textOf)));
     this.fields(commands);
-    if ([...this.values.values()].some(Boolean)) this.commands();
-    this.remember();
   }
 
   first() {
@@ -133,20 +137,25 @@ export class Panel {
 
   /** Fill every command in again: after a choice, and after a placeholder changed. */
   commands() {
+    const written = [];
     for (const entry of this.list) {
       const code = byId(`process-${entry.id}`).querySelector("pre.command code");
-      code.replaceChildren(
-        ...this.lines(entry).flatMap((line) => {
-          const element = make("span", { class: "line" }, ...line);
-          if (this.before.size && !this.before.has(element.textContent)) element.classList.add("changed");
-          return [element, "\n"];
-        }),
-      );
+      const elements = [];
+      for (const line of this.lines(entry)) {
+        const element = make("span", { class: "line" }, ...line);
+        const text = element.textContent;
+        written.push(text);
+        if (this.before.size && !this.before.has(text)) element.classList.add("changed");
+        elements.push(element, "\n");
+      }
+      code.replaceChildren(...elements);
     }
+    this.remember(written);
   }
 
-  remember() {
-    this.before = new Set(this.list.flatMap((entry) => this.lines(entry).map((line) => make("i", {}, ...line).textContent)));
+  /** The lines that are shown, so that the next choice can mark what it changed. */
+  remember(lines) {
+    this.before = new Set(lines);
   }
 
   /** A command as lines of nodes, with placeholders filled in. Twin of as_html.command_lines. */
@@ -176,7 +185,7 @@ export class Panel {
     const files = entry.command.files.map(
       (file) => `cat > "${this.filled(file.path)}" <<END_OF_FILE\n${this.filled(JSON.stringify(file.config, null, 2))}\nEND_OF_FILE\n`,
     );
-    const lines = this.lines(entry).map((line) => make("i", {}, ...line).textContent);
+    const lines = this.lines(entry).map(textOf);
     return files.join("") + lines.join("\n");
   }
 
@@ -207,7 +216,6 @@ export class Panel {
     }
     this.before = new Set();
     this.commands();
-    this.remember();
   }
 
   show(id) {

@@ -29,31 +29,56 @@ function draw(next, anew = true) {
   return before;
 }
 
-/** Rows and options as they are with the selection; links are worked out when they are followed. */
+const rows = [...document.querySelectorAll("[data-row]")];
+const options = [...document.querySelectorAll("a[data-axis]")];
+const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+let drawn = 0;
+
+/** Rows and options as they are with the selection; what a closed option would take is worked out when there is time. */
 function drawRows() {
-  const query = canonical(plan, selection);
-  byId("reset").hidden = !query;
-  for (const row of document.querySelectorAll("[data-row]")) {
+  byId("reset").hidden = !canonical(plan, selection);
+  for (const row of rows) {
     const axis = axes.get(row.dataset.row);
     if (axis) row.hidden = !(axis.id in selection);
   }
-  for (const option of document.querySelectorAll("a[data-axis]")) drawOption(option);
+  const closed = options.filter((option) => !drawOption(option));
   for (const text of document.querySelectorAll("[data-chosen]")) text.textContent = describe(text.dataset.chosen);
+  drawn += 1;
+  const now = drawn;
+  const asked = askedOf(plan, selection);
+  const reach = (deadline) => {
+    if (now !== drawn) return;
+    while (closed.length && (!deadline || deadline.timeRemaining() > 2)) drawClosed(closed.pop(), asked);
+    if (closed.length) idle(reach);
+  };
+  idle(reach);
 }
 
+const isSwitch = (option) => option.getAttribute("role") === "switch";
+const valueOf = (option) => (isSwitch(option) ? "on" : option.dataset.value);
+
+/** One option; whether it is open now. */
 function drawOption(option) {
   const axis = axes.get(option.dataset.axis);
-  const many = option.getAttribute("role") === "switch";
-  const value = many ? "on" : option.dataset.value;
-  const chosen = selection[axis.id] === value;
-  const open = isOpen(axis, value, selection);
-  const reachable = chosen || open || (axis.id in selection && pick(plan, askedOf(plan, selection), [axis.id, value]) !== null);
+  const chosen = selection[axis.id] === valueOf(option);
   option.classList.toggle("selected", chosen);
-  option.classList.toggle("moves", !open && reachable);
-  option.classList.toggle("closed", !reachable);
-  if (many) option.setAttribute("aria-checked", String(chosen));
+  if (isSwitch(option)) option.setAttribute("aria-checked", String(chosen));
   else if (chosen) option.setAttribute("aria-current", "true");
   else option.removeAttribute("aria-current");
+  if (!chosen && !isOpen(axis, valueOf(option), selection)) return false;
+  option.classList.remove("moves", "closed");
+  option.removeAttribute("aria-disabled");
+  if (!option.hasAttribute("href")) option.href = data.path;
+  if (axis.spans) option.parentElement.hidden = false;
+  return true;
+}
+
+/** An option that is not open: reachable by moving other choices, or not at all. */
+function drawClosed(option, asked) {
+  const axis = axes.get(option.dataset.axis);
+  const reachable = axis.id in selection && pick(plan, asked, [axis.id, valueOf(option)]) !== null;
+  option.classList.toggle("moves", reachable);
+  option.classList.toggle("closed", !reachable);
   if (reachable) {
     option.removeAttribute("aria-disabled");
     if (!option.hasAttribute("href")) option.href = data.path;
@@ -67,8 +92,7 @@ function drawOption(option) {
 function describe(axisId) {
   const value = selection[axisId];
   const tables = { hardware: data.hardware, variant: data.variants, strategy: data.strategies };
-  if (tables[axisId]) return tables[axisId][value]?.description ?? "";
-  return [...document.querySelectorAll(`a[data-axis="${axisId}"]`)].length ? "" : "";
+  return tables[axisId]?.[value]?.description ?? "";
 }
 
 /** What a choice moved besides itself, for people who do not see it. */
@@ -84,8 +108,7 @@ function address(query) {
 
 function choose(option) {
   const axis = axes.get(option.dataset.axis);
-  const many = option.getAttribute("role") === "switch";
-  const value = many ? (selection[axis.id] === "on" ? "off" : "on") : option.dataset.value;
+  const value = isSwitch(option) ? (selection[axis.id] === "on" ? "off" : "on") : option.dataset.value;
   const asked = pick(plan, askedOf(plan, selection), [axis.id, value]);
   if (asked === null) return;
   const before = draw(resolve(plan, { asked, notes: [] }).selection);
@@ -162,7 +185,7 @@ for (const block of document.querySelectorAll(".guide pre")) {
 
 const asked = settled(location.search.slice(1));
 // The server has drawn this address; a file host has only drawn the default one.
-const drawn = document.querySelector(".builder a[data-axis=hardware].selected")?.dataset.value;
-draw(asked, drawn !== asked.hardware || byId("reset").hidden !== !canonical(plan, asked));
+const shown = document.querySelector(".builder a[data-axis=hardware].selected")?.dataset.value;
+draw(asked, shown !== asked.hardware || byId("reset").hidden !== !canonical(plan, asked));
 recall();
 document.documentElement.dataset.ready = "";

@@ -22,15 +22,11 @@ export function search(entries, query) {
 const dialog = document.getElementById("search");
 const input = dialog.querySelector("input");
 const list = document.getElementById("results");
-const opener = document.getElementById("open-search");
 let entries = null;
 let chosen = 0;
 
-async function open() {
-  if (dialog.open) return;
-  dialog.showModal();
-  input.focus();
-  input.select();
+/** Load the index and show what is found for what has been typed. */
+export async function start() {
   entries ??= await (await fetch(dialog.dataset.index)).json();
   draw();
 }
@@ -40,9 +36,10 @@ function draw() {
   list.replaceChildren(
     ...found.map((entry, index) => {
       const item = document.createElement("li");
-      item.id = `result-${index}`;
-      item.setAttribute("role", "option");
+      item.setAttribute("role", "presentation");
       const link = document.createElement("a");
+      link.id = `result-${index}`;
+      link.setAttribute("role", "option");
       link.href = dialog.dataset.base + entry.id;
       link.tabIndex = -1;
       link.textContent = entry.title;
@@ -58,7 +55,7 @@ function draw() {
 }
 
 function choose(index) {
-  const items = [...list.children];
+  const items = [...list.querySelectorAll("a")];
   chosen = items.length ? (index + items.length) % items.length : 0;
   items.forEach((item, place) => item.setAttribute("aria-selected", String(place === chosen)));
   if (items.length) {
@@ -67,23 +64,14 @@ function choose(index) {
   } else input.removeAttribute("aria-activedescendant");
 }
 
-opener.hidden = false;
-opener.addEventListener("click", open);
 input.addEventListener("input", draw);
 input.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown") choose(chosen + 1);
   else if (event.key === "ArrowUp") choose(chosen - 1);
-  else if (event.key === "Enter") list.children[chosen]?.querySelector("a").click();
+  else if (event.key === "Enter") list.querySelectorAll("a")[chosen]?.click();
   else return;
   event.preventDefault();
 });
 dialog.addEventListener("click", (event) => {
   if (event.target === dialog) dialog.close();
-});
-document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input, textarea, select");
-  if ((event.key === "/" && !typing) || (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey))) {
-    event.preventDefault();
-    open();
-  }
 });
