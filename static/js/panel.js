@@ -4,6 +4,7 @@ import { dockerLines, exportText, quote, shellText } from "./plan/shell.js";
 import * as view from "./view.js";
 
 const STORED = "placeholder:";
+const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
 const byId = (id) => document.getElementById(id);
 
 /** An element with attributes and children. */
@@ -32,8 +33,10 @@ export class Panel {
     this.plan = plan;
     this.data = data;
     this.values = new Map();
+    this.parts = new Map();
     this.shown = "";
     this.before = new Set();
+    this.draws = 0;
     const [one, all, link] = byId("actions").children;
     copies(one, () => this.text(this.current()));
     copies(all, () => this.list.map((entry) => this.text(entry)).join("\n\n"));
@@ -86,6 +89,9 @@ export class Panel {
     );
     byId("processes").replaceChildren(...this.list.map((entry, index) => this.process(entry, index)));
     this.commands();
+    this.draws += 1;
+    const draw = this.draws;
+    idle(() => draw === this.draws && this.list.forEach((entry) => this.complete(entry)));
     const pip = byId("pip");
     pip.hidden = !this.facts.pip;
     pip.firstElementChild.textContent = this.facts.pip ?? "";
@@ -120,7 +126,6 @@ export class Panel {
     }
     const label = `Command: ${entry.title}`;
     section.append(make("pre", { tabindex: "0", class: "command", "aria-label": label }, make("code")));
-    if (entry.command.because.length) section.append(this.why(entry));
     return section;
   }
 
@@ -139,18 +144,27 @@ export class Panel {
   commands() {
     const written = [];
     for (const entry of this.list) {
-      const code = byId(`process-${entry.id}`).querySelector("pre.command code");
-      const elements = [];
-      for (const line of this.lines(entry)) {
-        const element = make("span", { class: "line" }, ...line);
-        const text = element.textContent;
-        written.push(text);
-        if (this.before.size && !this.before.has(text)) element.classList.add("changed");
-        elements.push(element, "\n");
-      }
-      code.replaceChildren(...elements);
+      const lines = this.lines(entry);
+      written.push(...lines.map(textOf));
+      this.parts.set(entry.id, { lines, before: this.before });
+      if (entry.id === this.shown) this.complete(entry);
     }
     this.remember(written);
+  }
+
+  /** Put the lines of a command, and the origins of its flags, into its section; those not shown wait for an idle moment. */
+  complete(entry) {
+    const part = this.parts.get(entry.id);
+    const section = byId(`process-${entry.id}`);
+    if (!part || !section) return;
+    this.parts.delete(entry.id);
+    const elements = part.lines.flatMap((line) => {
+      const element = make("span", { class: "line" }, ...line);
+      if (part.before.size && !part.before.has(textOf(line))) element.classList.add("changed");
+      return [element, "\n"];
+    });
+    section.querySelector("pre.command code").replaceChildren(...elements);
+    if (entry.command.because.length && !section.querySelector(".why")) section.append(this.why(entry));
   }
 
   /** The lines that are shown, so that the next choice can mark what it changed. */
@@ -216,10 +230,12 @@ export class Panel {
     }
     this.before = new Set();
     this.commands();
+    this.list.forEach((entry) => this.complete(entry));
   }
 
   show(id) {
     this.shown = id;
+    this.complete(this.current());
     for (const tab of byId("tabs").children) {
       const chosen = tab.id === `tab-${id}`;
       tab.setAttribute("aria-selected", String(chosen));

@@ -3,7 +3,7 @@ import { copyButton } from "./copy.js";
 import { Panel } from "./panel.js";
 import { evaluate, factsOf } from "./plan/evaluate.js";
 import { isOpen } from "./plan/plan.js";
-import { askedOf, canonical, parseQuery, splitQuery } from "./plan/query.js";
+import { canonical, parseQuery, splitQuery } from "./plan/query.js";
 import { pick, resolve } from "./plan/resolve.js";
 
 const byId = (id) => document.getElementById(id);
@@ -13,10 +13,14 @@ const data = read("page-data");
 const panel = new Panel(plan, data);
 const axes = new Map(plan.axes.map((axis) => [axis.id, axis]));
 let selection = {};
+let query = "";
+
+/** What has to be asked to get the selection of now. */
+const asking = () => parseQuery(plan, splitQuery(query)[0]).asked;
 
 /** The selection of an address. */
-function settled(query) {
-  const [parameters, notes] = splitQuery(query);
+function settled(text) {
+  const [parameters, notes] = splitQuery(text);
   const asked = parseQuery(plan, parameters);
   return resolve(plan, { asked: asked.asked, notes: [...notes, ...asked.notes] }).selection;
 }
@@ -24,6 +28,7 @@ function settled(query) {
 function draw(next, anew = true) {
   const before = selection;
   selection = next;
+  query = canonical(plan, next);
   panel.draw(next, factsOf(plan, next), evaluate(plan, next), anew);
   if (anew) drawRows();
   return before;
@@ -36,7 +41,7 @@ let drawn = 0;
 
 /** Rows and options as they are with the selection; what a closed option would take is worked out when there is time. */
 function drawRows() {
-  byId("reset").hidden = !canonical(plan, selection);
+  byId("reset").hidden = !query;
   for (const row of rows) {
     const axis = axes.get(row.dataset.row);
     if (axis) row.hidden = !(axis.id in selection);
@@ -45,7 +50,7 @@ function drawRows() {
   for (const text of document.querySelectorAll("[data-chosen]")) text.textContent = describe(text.dataset.chosen);
   drawn += 1;
   const now = drawn;
-  const asked = askedOf(plan, selection);
+  const asked = asking();
   const reach = (deadline) => {
     if (now !== drawn) return;
     while (closed.length && (!deadline || deadline.timeRemaining() > 2)) drawClosed(closed.pop(), asked);
@@ -102,22 +107,27 @@ function say(before, axisId) {
   byId("said").textContent = [byId("summary").textContent, ...words].join("; ");
 }
 
-function address(query) {
-  return data.path + (query ? `?${query}` : "");
+function address(text) {
+  return data.path + (text ? `?${text}` : "");
 }
 
 function choose(option) {
   const axis = axes.get(option.dataset.axis);
   const value = isSwitch(option) ? (selection[axis.id] === "on" ? "off" : "on") : option.dataset.value;
-  const asked = pick(plan, askedOf(plan, selection), [axis.id, value]);
+  const asked = pick(plan, asking(), [axis.id, value]);
   if (asked === null) return;
   const before = draw(resolve(plan, { asked, notes: [] }).selection);
-  const query = canonical(plan, selection);
-  if (address(query) !== location.pathname + location.search) history.pushState(null, "", address(query));
   byId("adjustments")?.remove();
   byId("remembered").hidden = true;
-  if (axis.id === "hardware") remember(value);
-  say(before, axis.id);
+  // Writing the address and the storage takes longer than all the rest: first the person sees what changed.
+  const next = address(query);
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      if (next !== location.pathname + location.search) history.pushState(null, "", next);
+      if (axis.id === "hardware") remember(value);
+      say(before, axis.id);
+    }),
+  );
 }
 
 function remember(hardware) {
@@ -140,7 +150,7 @@ function recall() {
   const asked = pick(plan, {}, ["hardware", hardware]);
   if (asked === null) return;
   draw(resolve(plan, { asked, notes: [] }).selection);
-  history.replaceState(null, "", address(canonical(plan, selection)));
+  history.replaceState(null, "", address(query));
   const drop = document.createElement("button");
   drop.type = "button";
   drop.className = "small";

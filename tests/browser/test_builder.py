@@ -27,6 +27,7 @@ def command(page: Any) -> str:
 
 def choose(page: Any, axis: str, value: str = "") -> None:
     page.click(f'.builder a[data-axis="{axis}"][data-value="{value}"]')
+    page.wait_for_timeout(100)  # the address follows after the paint
 
 
 def expected(view: Any, number: int = 0) -> str:
@@ -163,6 +164,7 @@ def test_the_page_says_what_the_server_says_for_any_choice(page: Any, site: str,
                 query,
             )
             view = answer(small, recipe_id, query)
+            page.wait_for_timeout(120)
             assert page.inner_text("#summary") == view.summary
             assert page.locator("#warnings p").all_inner_texts() == view.warnings
             titles = [tab.split(". ", 1)[1] for tab in page.locator("#tabs [role=tab]").all_inner_texts()]
