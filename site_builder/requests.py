@@ -43,9 +43,9 @@ TASKS = {
 _PICTURE = {"type": "image_url", "image_url": {"url": _IMAGE}}
 
 
-def requests_of(view: View) -> Iterator[RequestView]:
-    """The examples for a view, the plainest first."""
-    address, model = _address(view), served_name(view)
+def requests_of(view: View, address: str = "", model: str = "") -> Iterator[RequestView]:
+    """The examples for a view, the plainest first; ``address`` and ``model`` stand in for those of the view."""
+    address, model = address or _address(view), model or served_name(view)
     tasks = view.recipe.file.meta.tasks
     if view.recipe.file.omni:
         yield _omni(view, address, model)

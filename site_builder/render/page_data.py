@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup
 
+from site_builder.requests import requests_of
 from site_builder.urls import Addresses
 from site_builder.views import PLACEHOLDERS, View, describe_placeholder
 
@@ -41,8 +44,43 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
         },
         "strategies": {name: {"description": catalog.strategies[name].description} for name in strategies},
         "stores": [key for key in catalog.kv_stores if key in axes.get("kv_offload", {"options": []})["options"]],
+        "requests": {task: _requests(view, task) for task in (axes["task"]["options"] if "task" in axes else [""])},
+        "dependencies": list(_dependencies(view)),
         "placeholders": {name: describe_placeholder(name) for name in _names(view)},
     }
+
+
+def _requests(view: View, task: str) -> list[dict[str, str]]:
+    """Example requests with ``{address}`` and ``{model}`` where a configuration puts its own."""
+    selection = {**view.selection, **({"task": task} if task else {}), "feature.text_only": "off"}
+    shown = dataclasses.replace(view, selection=selection)
+    return [
+        {
+            "title": entry.title,
+            "text": entry.text,
+            **({"unless": "feature.text_only"} if "image" in entry.title else {}),
+        }
+        for entry in requests_of(shown, "{address}", "{model}")
+    ]
+
+
+def _dependencies(view: View) -> Iterator[dict[str, Any]]:
+    """Extra packages of every hardware and KV-offload option, with what they belong to."""
+    catalog = view.collection.catalog
+    for entry in view.recipe.file.dependencies:
+        brands = [brand.lower() for brand in entry.brand] if entry.brand else []
+        yield {"command": entry.command.strip(), "note": entry.note, "optional": entry.optional, "brands": brands}
+    for key, option in catalog.taxonomy.kv_offload.items():
+        if option.install:
+            yield {"command": option.install, "note": f"for {option.display_name}", "offload": key}
+    for key, store in catalog.kv_stores.items():
+        install = store.vllm.install
+        commands = {"": install} if isinstance(install, str) else install
+        for brand, command in commands.items():
+            brands = [brand] if brand else []
+            yield {"command": command, "note": f"for {store.display_name}", "offload": key, "brands": brands}
+        if store.router.install:
+            yield {"command": store.router.install, "note": "for the router", "offload": key, "router": True}
 
 
 def _precision(view: View, key: str) -> str:

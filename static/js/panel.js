@@ -15,6 +15,13 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** Titled blocks of code in place of those that an element has. */
+function blocks(id, entries) {
+  byId(id).replaceChildren(
+    ...entries.flatMap(([title, text]) => [make("p", {}, title), make("pre", { tabindex: "0" }, make("code", {}, text))]),
+  );
+}
+
 /** The text of a line of nodes and strings. */
 function textOf(line) {
   return line.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
@@ -91,7 +98,12 @@ export class Panel {
     this.commands();
     this.draws += 1;
     const draw = this.draws;
-    idle(() => draw === this.draws && this.list.forEach((entry) => this.complete(entry)));
+    idle(() => {
+      if (draw !== this.draws) return;
+      this.list.forEach((entry) => this.complete(entry));
+      blocks("requests", view.requests(this.plan, this.data, this.selection, this.facts, commands));
+      blocks("dependencies", view.dependencies(this.data, this.selection, commands));
+    });
     const pip = byId("pip");
     pip.hidden = !this.facts.pip;
     pip.firstElementChild.textContent = this.facts.pip ?? "";

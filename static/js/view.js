@@ -77,6 +77,30 @@ export function facts(plan, data, selection, facts, commands) {
   };
 }
 
+/** The example requests of a configuration: [[title, text]]. */
+export function requests(plan, data, selection, facts, commands) {
+  const server = commands.find((command) => command.role === "serve" || command.role === "head");
+  const routed = commands.some((command) => command.role === "router");
+  const host = nodesOf(selection, facts) === 1 ? "localhost" : "$HEAD_IP";
+  const address = routed ? "http://$ROUTER_HOST:$ROUTER_PORT" : `http://${host}:${server?.port}`;
+  const named = commands.flatMap((command) => command.lines.slice(1)).find((line) => line[0] === plan.served_name);
+  const model = named?.[1] ?? facts.model;
+  return data.requests[selection.task ?? ""]
+    .filter((entry) => !entry.unless || selection[entry.unless] !== "on")
+    .map((entry) => [entry.title, entry.text.replaceAll("{address}", address).replaceAll("{model}", model)]);
+}
+
+/** The extra packages of a configuration: [[title, command]]. */
+export function dependencies(data, selection, commands) {
+  const { brand } = data.hardware[selection.hardware];
+  const routed = commands.some((command) => command.role === "router");
+  return data.dependencies
+    .filter((entry) => !entry.brands?.length || entry.brands.includes(brand))
+    .filter((entry) => !entry.offload || entry.offload === selection.kv_offload)
+    .filter((entry) => !entry.router || routed)
+    .map((entry) => [`${entry.optional ? "Optional" : "Also needed"}${entry.note ? `: ${entry.note}` : ""}`, entry.command]);
+}
+
 /** The variables that commands leave open, and `~`, with what to fill in: [[name, description]]. */
 export function placeholders(data, facts, commands) {
   const names = new Set();

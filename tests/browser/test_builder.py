@@ -178,6 +178,12 @@ def test_the_page_says_what_the_server_says_for_any_choice(page: Any, site: str,
                 for n, process in enumerate(view.processes)
             ]
             assert shown == wanted
+            requests = page.evaluate("[...document.querySelectorAll('#requests code')].map(block => block.textContent)")
+            assert requests == [entry.text for entry in view.requests]
+            needed = page.evaluate(
+                "[...document.querySelectorAll('#dependencies code')].map(block => block.textContent)"
+            )
+            assert needed == [entry.command.strip() for entry in view.dependencies]
             described = page.locator("#placeholders code").all_inner_texts()
             assert described == [entry.name if entry.name == "~" else f"${entry.name}" for entry in view.placeholders]
 
