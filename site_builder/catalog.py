@@ -24,6 +24,7 @@ Kind = TypeVar("Kind", bound=Model)
 Progress = Callable[[int, int], None]
 #: The flag tables of this project, for content folders that bring none.
 OWN_TABLES = Path(__file__).resolve().parent.parent / "content" / "vllm"
+TABLE_KEYS = frozenset({"version", "flags", "environment", "config_fields"})
 
 
 @dataclass(frozen=True)
@@ -87,12 +88,7 @@ def load(folder: Path, progress: Progress | None = None) -> Catalog:
     taxonomy = reader.one("taxonomy.yaml", Taxonomy)
     strategies = reader.every("strategies", Strategy)
     if taxonomy is None or not strategies:
-        if not reader.problems:
-            missing = "taxonomy.yaml" if taxonomy is None else "strategies"
-            reader.problems.append(
-                Problem(missing, 0, "it is missing from the content folder, and nothing can be built without it")
-            )
-        raise ContentError(reader.problems)
+        raise ContentError([*reader.problems, *_missing(folder)])
     kv_stores = reader.every("kv_store", KvStore)
     platforms = reader.one("platforms.yaml", Platforms) or Platforms()
     site = reader.one("site.yaml", Site) or Site()
@@ -106,18 +102,18 @@ def load(folder: Path, progress: Progress | None = None) -> Catalog:
         platforms={platform.id: platform for platform in platforms.platforms},
         site=site,
         recipes=recipes,
-        flag_tables=_flag_tables(folder / "vllm") or _flag_tables(OWN_TABLES),
+        flag_tables=reader.flag_tables(folder / "vllm") or reader.flag_tables(OWN_TABLES),
         problems=tuple(reader.problems),
         documents=reader.documents,
     )
 
 
-def _flag_tables(folder: Path) -> tuple[Mapping[str, Any], ...]:
-    """The flag tables of vLLM releases, oldest first; those of extensions before them."""
-    if not folder.is_dir():
-        return ()
-    tables = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return tuple(sorted(tables, key=lambda table: (not table.get("extension", False), _version(table["version"]))))
+def _missing(folder: Path) -> Iterator[Problem]:
+    """What no site can be built without, where it is not there at all; a broken file is told by reading it."""
+    found = {"taxonomy.yaml": (folder / "taxonomy.yaml").exists(), "strategies": any(folder.glob("strategies/*.yaml"))}
+    for name, is_there in found.items():
+        if not is_there:
+            yield Problem(name, 0, "it is missing from the content folder, and nothing can be built without it")
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -150,6 +146,23 @@ class _Reader:
         self.problems += _unknown_keys(document, value)
         return value
 
+    def flag_tables(self, folder: Path) -> tuple[Mapping[str, Any], ...]:
+        """The flag tables of vLLM releases, oldest first; those of extensions before them."""
+        tables = []
+        for path in sorted(folder.glob("*.json")):
+            try:
+                table = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                message = f"it is no flag table ({str(error).lower()}); make it anew, or remove it"
+                self.problems.append(Problem(f"vllm/{path.name}", 0, message))
+                continue
+            if isinstance(table, dict) and table.keys() >= TABLE_KEYS and isinstance(table["version"], str):
+                tables.append(table)
+            else:
+                message = f"it is no flag table, which has the keys {', '.join(sorted(TABLE_KEYS))}; make it anew"
+                self.problems.append(Problem(f"vllm/{path.name}", 0, message))
+        return tuple(sorted(tables, key=lambda table: (not table.get("extension", False), _version(table["version"]))))
+
     def every(self, name: str, kind: type[Kind]) -> dict[str, Kind]:
         """The content of every file of a folder, by file name without its ending."""
         found = {
@@ -164,23 +177,27 @@ class _Reader:
         for position, path in enumerate(paths, start=1):
             recipe_id = path.removeprefix("models/").removesuffix(".yaml")
             first = spelled.setdefault(recipe_id.lower(), recipe_id)
-            if first != recipe_id:
-                message = (
-                    f"its id differs from models/{first}.yaml only in case; ids are compared without case, rename one"
-                )
-                self.problems.append(Problem(path, 0, message))
-                continue
-            file = self.one(path, RecipeFile)
-            if file is not None and "default" not in file.variants:
-                message = (
-                    'variants has no "default"; name the checkpoint that is served when none is asked for "default"'
-                )
-                self.problems.append(Problem(path, self.documents[path].line(("variants",)), message))
-            elif file is not None:
-                recipes[recipe_id] = Recipe(recipe_id, file, self.documents[path])
+            recipe = self._recipe(recipe_id, path, first)
+            if recipe is not None:
+                recipes[recipe_id] = recipe
             if progress:
                 progress(position, len(paths))
         return dict(sorted(recipes.items(), key=lambda item: item[0].lower()))
+
+    def _recipe(self, recipe_id: str, path: str, first: str) -> Recipe | None:
+        """One recipe; ``first`` is the id that was read first of those that differ from it only in case."""
+        if first != recipe_id:
+            message = f"its id differs from models/{first}.yaml only in case; ids are compared without case, rename one"
+            self.problems.append(Problem(path, 0, message))
+            return None
+        file = self.one(path, RecipeFile)
+        if file is None:
+            return None
+        if "default" not in file.variants:
+            message = 'variants has no "default"; name the checkpoint that is served when none is asked for "default"'
+            self.problems.append(Problem(path, self.documents[path].line(("variants",)), message))
+            return None
+        return Recipe(recipe_id, file, self.documents[path])
 
     def _recipe_paths(self) -> Iterator[str]:
         """``models/<org>/<repo>.yaml``; what looks like a recipe elsewhere is named and left alone."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from site_builder.plan import Argument, Command, Fact, Origin, Plan, Process, Scaled, Selection, Token, holds
+from site_builder.plan import Argument, Command, Origin, Plan, Process, Scaled, Selection, Token, holds
 
 Facts = Mapping[str, object]
 #: The words of each argument and where they come from, by key.
@@ -126,10 +126,10 @@ def word(token: Token, values: Selection, facts: Facts) -> str:
     for part in token:
         if isinstance(part, str):
             text += part
-        elif part.get("of"):
+        elif "of" in part:
             text += str(number(cast(Scaled, part), values))
         else:
-            text += str(facts.get(cast(Fact, part)["fact"], ""))
+            text += str(facts.get(part["fact"], ""))
     return text
 
 

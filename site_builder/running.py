@@ -27,7 +27,7 @@ def run_server(load: Callable[[], SiteContext], address: tuple[str, int], watche
     if watched:
         threading.Thread(target=_reload, args=(load, current, (watched, stop)), daemon=True).start()
     host, port = address
-    listener = _listen(host, port)
+    listener = listen(host, port)
     place = f"http://{host}:{listener.getsockname()[1]}{current[0].addresses.path}/"
     click.echo(f"serving {len(current[0].collection.plans)} recipes at {place} (stop with Ctrl-C)", err=True)
     config = uvicorn.Config(application(lambda: current[0]), log_level="warning", access_log=False, server_header=False)
@@ -37,7 +37,7 @@ def run_server(load: Callable[[], SiteContext], address: tuple[str, int], watche
         stop.set()
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

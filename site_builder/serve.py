@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+import brotli  # type: ignore[import-untyped]
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -17,7 +19,7 @@ from starlette.routing import Route
 from site_builder.errors import UnknownRecipe
 from site_builder.pages import HTML, JSON, MARKDOWN, Page, SiteContext, Text, Values, find_page, view_of_address
 from site_builder.query import split_query
-from site_builder.render.as_html import not_found_page
+from site_builder.render.as_html import BOOT_HASH, not_found_page
 
 LONGEST_QUERY = 8 * 1024
 ANSWER_CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400"
@@ -25,7 +27,8 @@ ANSWER_CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400
 CACHE_BYTES = 64 * 1024 * 1024
 PAGE_HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        f"default-src 'none'; script-src 'self' '{BOOT_HASH}'; style-src 'self'; img-src 'self' data:;"
+        " connect-src 'self';"
         " manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
@@ -45,11 +48,41 @@ MEDIA_TYPES = {
 
 @dataclass(frozen=True)
 class Answered:
-    """An answer ready to send."""
+    """An answer ready to send. ``forms`` keeps it compressed, by encoding, from the first time that is asked for."""
 
     body: bytes
     media_type: str
-    etag: str
+    digest: str
+    forms: dict[str, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, body: bytes, media_type: str) -> Answered:
+        return cls(body, media_type, hashlib.sha256(body).hexdigest()[:32])
+
+    def form(self, accepted: str) -> tuple[str, bytes, str]:
+        """Encoding (or nothing), bytes and ETag for an ``Accept-Encoding``. Each encoding has an ETag of its own."""
+        encoding = best_encoding(accepted) if self.media_type != "image/png" and len(self.body) > 500 else ""
+        if not encoding:
+            return "", self.body, f'"{self.digest}"'
+        if encoding not in self.forms:
+            self.forms[encoding] = (
+                brotli.compress(self.body, quality=5) if encoding == "br" else gzip.compress(self.body, 6, mtime=0)
+            )
+        return encoding, self.forms[encoding], f'"{self.digest}-{encoding}"'
+
+
+def best_encoding(accepted: str) -> str:
+    """``br`` or ``gzip``, the one that a client likes best; empty where it takes neither (``q=0`` is a no)."""
+    wishes: dict[str, float] = {}
+    for part in accepted.lower().split(","):
+        name, _, parameter = part.partition(";")
+        quality = parameter.replace(" ", "").removeprefix("q=")
+        try:
+            wishes[name.strip()] = float(quality) if quality else 1.0
+        except ValueError:
+            wishes[name.strip()] = 0.0
+    best = max(("br", "gzip"), key=lambda name: wishes.get(name, wishes.get("*", 0.0)))
+    return best if wishes.get(best, wishes.get("*", 0.0)) > 0 else ""
 
 
 class AnswerCache:
@@ -64,10 +97,10 @@ class AnswerCache:
         found = self.answers.get(key)
         if found is None:
             text = make()
-            body = text.data
-            found = Answered(body, text.media_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
+            found = Answered.of(text.data, text.media_type)
             self.answers[key] = found
-            self.size += len(body)
+            # Compressed forms come on top, but are a small part of it.
+            self.size += len(found.body)
             while self.size > self.limit and len(self.answers) > 1:
                 self.size -= len(self.answers.popitem(last=False)[1].body)
         self.answers.move_to_end(key)
@@ -95,7 +128,18 @@ class Server:
             )
         if len(query) > LONGEST_QUERY:
             return _error(path, 414, f"the query is longer than {LONGEST_QUERY} bytes")
-        return self._page(context, request, (path, query)) if not path.startswith("assets/") else _asset(context, path)
+        if path.startswith("assets/"):
+            return self._asset(context, request, path)
+        return self._page(context, request, (path, query))
+
+    def _asset(self, context: SiteContext, request: Request, path: str) -> Response:
+        content = context.theme.assets.files.get(path)
+        if content is None:
+            return _error(path, 404, "there is no such file")
+        media_type = MEDIA_TYPES.get("." + path.rsplit(".", 1)[-1], "application/octet-stream")
+        answered = self.cache.get(path, lambda: Text(content, media_type))
+        headers = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
+        return _send(request, answered, headers)
 
     def _page(self, context: SiteContext, request: Request, asked: tuple[str, str]) -> Response:
         path, query = asked
@@ -118,7 +162,7 @@ class Server:
             answered = self.cache.get(key, lambda: page.render(context, values, query))
         except UnknownRecipe as error:
             return _not_found(context, path, list(error.closest))
-        return _send(request, answered, context, path)
+        return _send(request, answered, _answer_headers(answered))
 
 
 def _refused(context: SiteContext, page: Page, asked: tuple[Values, str]) -> Response | None:
@@ -176,24 +220,22 @@ def _redirect(context: SiteContext, path: str, query: str) -> Response:
     return RedirectResponse(context.addresses.to(path, query), status_code=308, headers={"cache-control": ANSWER_CACHE})
 
 
-def _send(request: Request, answered: Answered, context: SiteContext, path: str) -> Response:
-    headers = {"etag": answered.etag, "cache-control": ANSWER_CACHE}
-    if answered.media_type == HTML:
-        headers |= PAGE_HEADERS
-    else:
-        headers["access-control-allow-origin"] = "*"
-    if answered.etag in request.headers.get("if-none-match", ""):
+def _send(request: Request, answered: Answered, headers: dict[str, str]) -> Response:
+    """An answer in the form that the client takes, or 304 where it has it."""
+    encoding, body, etag = answered.form(request.headers.get("accept-encoding", ""))
+    headers = {**headers, "etag": etag, "vary": "accept-encoding"}
+    if encoding:
+        headers["content-encoding"] = encoding
+    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
+    if etag in known or "*" in known:
         return Response(status_code=304, headers=headers)
-    return Response(answered.body, headers=headers, media_type=answered.media_type)
+    return Response(body, headers=headers, media_type=answered.media_type)
 
 
-def _asset(context: SiteContext, path: str) -> Response:
-    content = context.theme.assets.files.get(path)
-    if content is None:
-        return _error(path, 404, "there is no such file")
-    suffix = "." + path.rsplit(".", 1)[-1]
-    headers = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
-    return Response(content, media_type=MEDIA_TYPES.get(suffix, "application/octet-stream"), headers=headers)
+def _answer_headers(answered: Answered) -> dict[str, str]:
+    if answered.media_type == HTML:
+        return {"cache-control": ANSWER_CACHE, **PAGE_HEADERS}
+    return {"cache-control": ANSWER_CACHE, "access-control-allow-origin": "*"}
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -6,11 +6,12 @@ can neither overflow a stack nor expand aliases for ever), finds duplicate keys,
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -21,9 +22,11 @@ MAX_BYTES = 2 * 1024 * 1024
 MAX_DEPTH = 50
 #: Values after aliases are followed; a file that says more than this by repeating itself is refused.
 MAX_NODES = 200_000
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _ACCEPTED = re.compile(r"#\s*accepted: \S")
 _TAG_PREFIX = "tag:yaml.org,2002:"
+#: Tags that change nothing here; a tagged scalar is text.
+_TAGS = frozenset({"!", *(_TAG_PREFIX + name for name in ("str", "map", "seq", "int", "float", "bool", "null"))})
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -31,7 +34,8 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 class Document:
     """One YAML file.
 
-    ``path`` is relative to the content folder; ``lines`` has the line (from 1) of every key and list item.
+    ``path`` is relative to the content folder; ``lines`` has the line (from 1) of every key and list item, ``texts``
+    the line on which the text of a block scalar (``guide: |``) starts.
     ``accepted`` are the lines that end in a comment ``# accepted: <reason>``: their author knows of the warning there.
     """
 
@@ -39,6 +43,7 @@ class Document:
     data: Any
     lines: Mapping[KeyPath, int]
     accepted: frozenset[int] = frozenset()
+    texts: Mapping[KeyPath, int] = field(default_factory=dict)
 
     def line(self, path: KeyPath) -> int:
         """The line of a key or item, or of the closest one above it; 0 for the file as a whole."""
@@ -48,8 +53,8 @@ class Document:
         return 0
 
     def text_line(self, path: KeyPath) -> int:
-        """The line on which the text of a block scalar (``guide: |``) starts."""
-        return self.line(path) + 1
+        """The line on which the text of a value starts: for ``guide: |`` the one below the key."""
+        return self.texts.get(path, self.line(path))
 
 
 def read(folder: Path, path: str) -> Document:
@@ -70,7 +75,7 @@ def read(folder: Path, path: str) -> Document:
             [Problem(path, 1, f"the file holds {kind}, but keys with values are expected at its top level")]
         )
     accepted = {number for number, line in enumerate(text.splitlines(), start=1) if _ACCEPTED.search(line)}
-    return Document(path, data, builder.lines, frozenset(accepted))
+    return Document(path, data, builder.lines, frozenset(accepted), builder.texts)
 
 
 def _text(folder: Path, path: str) -> str:
@@ -80,6 +85,8 @@ def _text(folder: Path, path: str) -> str:
             raise ContentError(
                 [Problem(path, 0, "it is a link that leaves the content folder; put the file itself here")]
             )
+        if place.exists() and not place.is_file():  # a pipe would be waited for without end
+            raise ContentError([Problem(path, 0, "it is no regular file; put the file itself here")])
         size = place.stat().st_size
         if size > MAX_BYTES:
             raise ContentError(
@@ -120,6 +127,15 @@ def _syntax_problem(path: str, text: str, error: yaml.YAMLError) -> Problem:
     )
 
 
+@dataclass(frozen=True)
+class _Anchored:
+    """A value that aliases repeat, with its number of values and of levels."""
+
+    value: Any
+    nodes: int
+    levels: int
+
+
 class _Builder:
     """Builds the data of one document from events and collects lines and problems on the way."""
 
@@ -127,8 +143,11 @@ class _Builder:
         self.path = path
         self.lines: dict[KeyPath, int] = {}
         self.problems: list[Problem] = []
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.texts: dict[KeyPath, int] = {}
+        self.anchors: dict[str, _Anchored | None] = {}
         self.nodes = 0
+        #: The deepest level since the innermost open anchor.
+        self.deepest = 0
 
     def document(self, events: Iterator[Any]) -> Any:
         value = None
@@ -142,48 +161,61 @@ class _Builder:
                 value = self._value(event, events, ())
         return value
 
-    def _refuse(self, event: Any, message: str) -> None:
+    def _refuse(self, event: Any, message: str) -> NoReturn:
         """A problem after which reading on makes no sense."""
         raise ContentError([*self.problems, Problem(self.path, event.start_mark.line + 1, message)])
 
     def _value(self, event: Any, events: Iterator[Any], path: KeyPath) -> Any:
-        if len(path) > MAX_DEPTH:
-            self._refuse(event, f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
+        self._descend(event, len(path))
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
-        before = self.nodes
+            return self._alias(event, path)
         self._count(event, 1)
-        tag = event.tag
-        if (
-            tag
-            and tag != "!"
-            and not (
-                tag.startswith(_TAG_PREFIX)
-                and tag[len(_TAG_PREFIX) :] in ("str", "map", "seq", "int", "float", "bool", "null")
-            )
-        ):
-            self._refuse(event, f'the tag "{tag.replace(_TAG_PREFIX, "!!")}" is not allowed; write plain values')
-        if isinstance(event, yaml.ScalarEvent):
-            value = event.value if tag or event.style else plain_scalar(event.value)
-        elif isinstance(event, yaml.MappingStartEvent):
-            value = self._mapping(events, path)
-        else:
-            value = self._sequence(events, path)
-        if event.anchor:
-            self.anchors[event.anchor] = (value, self.nodes - before)
+        self._check_tag(event)
+        if not event.anchor:
+            return self._plain_value(event, events, path)
+        nodes, outside, self.deepest = self.nodes, self.deepest, len(path)
+        self.anchors[event.anchor] = None
+        value = self._plain_value(event, events, path)
+        self.anchors[event.anchor] = _Anchored(value, self.nodes - nodes + 1, self.deepest - len(path))
+        self.deepest = max(self.deepest, outside)
         return value
+
+    def _plain_value(self, event: Any, events: Iterator[Any], path: KeyPath) -> Any:
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(events, path)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(events, path)
+        if event.style in ("|", ">"):
+            self.texts[path] = event.start_mark.line + 2
+        found = _CONTROL.search(event.value)  # double quotes can spell one that the file itself does not hold
+        if found:
+            self._refuse(event, f"there is a control character (code {ord(found[0])}); remove it")
+        return event.value if event.tag or event.style else plain_scalar(event.value)
+
+    def _descend(self, event: Any, level: int) -> None:
+        self.deepest = max(self.deepest, level)
+        if level > MAX_DEPTH:
+            self._refuse(event, f"it is nested more than {MAX_DEPTH} levels deep; make it flatter")
 
     def _count(self, event: Any, number: int) -> None:
         self.nodes += number
         if self.nodes > MAX_NODES:
             self._refuse(event, f"it expands to more than {MAX_NODES:,} values; use fewer aliases")
 
-    def _alias(self, event: Any) -> Any:
+    def _check_tag(self, event: Any) -> None:
+        if event.tag and event.tag not in _TAGS:
+            tag = event.tag.replace(_TAG_PREFIX, "!!")
+            self._refuse(event, f'the tag "{tag}" is not allowed; write plain values')
+
+    def _alias(self, event: Any, path: KeyPath) -> Any:
         if event.anchor not in self.anchors:
             self._refuse(event, f'the alias "*{event.anchor}" has no anchor before it')
-        value, size = self.anchors[event.anchor]
-        self._count(event, size)
-        return value
+        anchored = self.anchors[event.anchor]
+        if anchored is None:
+            self._refuse(event, f'the alias "*{event.anchor}" stands inside what it repeats; write the values out')
+        self._descend(event, len(path) + anchored.levels)
+        self._count(event, anchored.nodes)
+        return anchored.value
 
     def _mapping(self, events: Iterator[Any], path: KeyPath) -> dict[str, Any]:
         data: dict[str, Any] = {}
@@ -191,12 +223,7 @@ class _Builder:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             line = event.start_mark.line + 1
-            key = self._value(event, events, path)
-            if not isinstance(key, str):
-                self.problems.append(Problem(self.path, line, f'the key "{key}" is not text; put it in quotes'))
-                key = str(key)
-            if key == "<<":
-                self._refuse(event, 'merge keys ("<<") are not understood; write the keys out')
+            key = self._key(event, events, path)
             place = (*path, key)
             if key in data:
                 message = f'the key "{key}" stands here again, first on line {self.lines[place]}; keep one of them'
@@ -205,6 +232,24 @@ class _Builder:
                 self.lines[place] = line
             data[key] = self._value(next(events), events, place)
         return data
+
+    def _key(self, event: Any, events: Iterator[Any], path: KeyPath) -> str:
+        """A key as text. One that is a list or a block is refused unread: it has no spelling to go on with."""
+        if isinstance(event, yaml.CollectionStartEvent):
+            self._refuse(event, "a key here is a list or a block of keys; write text before the colon")
+        key = self._value(event, events, path)
+        if key == "<<" and not event.style:
+            self._refuse(event, 'merge keys ("<<") are not understood; write the keys out')
+        if isinstance(key, str):
+            return key
+        if isinstance(key, dict | list):
+            self._refuse(event, f'the alias "*{event.anchor}" is a key here, but repeats no text; write text')
+        written = event.value if isinstance(event, yaml.ScalarEvent) else json.dumps(key)
+        message = (
+            f'the key "{written}" is not text; put it in quotes' if written else "a key is missing before the colon"
+        )
+        self.problems.append(Problem(self.path, event.start_mark.line + 1, message))
+        return str(written)
 
     def _sequence(self, events: Iterator[Any], path: KeyPath) -> list[Any]:
         items: list[Any] = []

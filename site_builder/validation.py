@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,6 +19,8 @@ _EXPECTED = {
     "int_from_float": "a whole number",
     "float_type": "a number",
     "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "too_short": "filled in",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "list_type": "a list",
@@ -25,13 +28,15 @@ _EXPECTED = {
     "model_type": "keys with values",
     "model_attributes_type": "keys with values",
 }
+#: Python's spelling of constants, as YAML spells them.
+_WRITTEN = {"True": "true", "False": "false", "None": "null"}
 
 
 def validation_problems(document: Document, error: ValidationError) -> list[Problem]:
     """One problem for each place: the branches of a choice of types at one place are one problem."""
     places: dict[KeyPath, list[Mapping[str, Any]]] = {}
     for entry in error.errors(include_url=False):
-        path, missing = _place(document.data, entry["loc"])
+        path, missing = _place(document.data, entry)
         key = (*path, missing) if entry["type"] == "missing" and missing else path
         places.setdefault(key, []).append(entry)
     # A wrong value inside a block makes the other types of that block fail as well: only the deepest place counts.
@@ -41,20 +46,22 @@ def validation_problems(document: Document, error: ValidationError) -> list[Prob
     ]
 
 
-def _place(data: Any, location: Sequence[str | int]) -> tuple[KeyPath, str]:
-    """The part of pydantic's location that exists in the data (the rest names types), and what comes after it."""
+def _place(data: Any, entry: Mapping[str, Any]) -> tuple[KeyPath, str]:
+    """The parts of pydantic's location that exist in the data, and the key that is missing there.
+
+    The other parts name types that were tried.
+    """
     path: list[str | int] = []
-    for part in location:
+    for part in entry["loc"]:
         if isinstance(data, dict) and part in data:
             data = data[str(part)]
         elif isinstance(data, list) and isinstance(part, int) and part < len(data):
             data = data[part]
-        elif part == "[key]" or (isinstance(part, str) and not isinstance(data, dict)):
-            continue
         else:
-            return tuple(path), str(part)
+            continue
         path.append(part)
-    return tuple(path), ""
+    last = entry["loc"][-1]
+    return tuple(path), str(last) if entry["type"] == "missing" and path[-1:] != [last] else ""
 
 
 def _sentence(data: Any, path: KeyPath, entries: Sequence[Mapping[str, Any]]) -> str:
@@ -66,22 +73,24 @@ def _sentence(data: Any, path: KeyPath, entries: Sequence[Mapping[str, Any]]) ->
     for part in path:
         value = value[part]
     shown = _shown(value)
-    choices = list(_choices(entries))
-    if choices:
-        hint = suggestion(str(value), choices) if isinstance(value, str) else ""
-        return f"{name} is {shown}, but must be one of {', '.join(choices)}{hint}"
-    expected = list(dict.fromkeys(_expected(entry) for entry in entries))
-    return f"{name} is {shown}, but must be {' or '.join(expected)}"
+    hint = suggestion(value, itertools.chain(*map(_choices, entries))) if isinstance(value, str) else ""
+    expected = dict.fromkeys(_expected(entry) for entry in entries)
+    return f"{name} is {shown}, but must be {' or '.join(expected)}{hint}"
 
 
-def _choices(entries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for entry in entries:
-        if entry["type"] == "literal_error":
-            yield from (word.strip("'") for word in entry["ctx"]["expected"].replace(" or ", ", ").split(", "))
+def _choices(entry: Mapping[str, Any]) -> list[str]:
+    """The words of a closed choice, as an author writes them."""
+    if entry["type"] != "literal_error":
+        return []
+    words = entry["ctx"]["expected"].replace(" or ", ", ").split(", ")
+    return [_WRITTEN.get(word, word.strip("'")) for word in words]
 
 
 def _expected(entry: Mapping[str, Any]) -> str:
     kind, context = entry["type"], entry.get("ctx", {})
+    choices = _choices(entry)
+    if choices:
+        return choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}"
     if kind in ("greater_than", "greater_than_equal"):
         return f"{'more than' if kind == 'greater_than' else 'at least'} {next(iter(context.values())):g}"
     if kind == "less_than_equal":
@@ -90,11 +99,11 @@ def _expected(entry: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if value is None or value == [] or value == {}:
+        return "empty"
     if isinstance(value, dict):
         return "a block of keys"
     if isinstance(value, list):
         return "a list"
-    if value is None:
-        return "empty"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f'"{text[:60]}{"…" if len(text) > 60 else ""}"'

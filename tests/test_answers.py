@@ -226,6 +226,12 @@ def test_headings_move_down_and_code_stays() -> None:
     assert moved_down(text, 2) == "#### A\n\n```bash\n# no heading\n## neither\n```\n\n###### B\n\nSetext\n======\n"
 
 
+def test_a_table_of_a_guide_has_no_inline_style() -> None:
+    guide = read("| a | b |\n|:--|--:|\n| 1 | 2 |\n")
+    assert "style=" not in guide.html
+    assert '<td class="align-right">2</td>' in guide.html
+
+
 def test_a_guide_shows_html_as_text() -> None:
     guide = read("## One <b>two</b>\n\n<script>alert(1)</script>\n\n```bash\necho '<i>'\n```\n")
     assert "<script>" not in guide.html

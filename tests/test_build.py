@@ -23,7 +23,7 @@ def test_what_is_built_is_what_is_served(small: Collection, tmp_path: Path) -> N
             text = page.render(context, values, "")
             path = page.template.format(**values)
             file = tmp_path / "dist" / (path if "html" not in text.media_type else f"{path}/index.html".lstrip("/"))
-            assert file.read_text(encoding="utf-8") == text.body
+            assert file.read_bytes() == text.data
 
 
 def test_the_markdown_of_a_folder_links_files(small: Collection, tmp_path: Path) -> None:

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from site_builder.catalog import load
 from site_builder.checks import check
-from tests.helpers import recipe_text, with_recipe
+from site_builder.checks.references import OMNI_TASKS
+from site_builder.render.guide import read as read_guide
+from site_builder.requests import TASKS
+from tests.helpers import content_copy, recipe_text, with_recipe
 
 GOOD_MODEL = {"model_id": "acme/Test", "docker_image": "vllm/vllm-openai:v0.26.0", "min_vllm_version": "0.33.0"}
 
@@ -44,6 +48,8 @@ def test_the_small_catalog_is_clean(small: Any) -> None:
          'warning: related recipe "acme/Big" does not exist; did you mean "acme/Big-MoE"?'),
         ({"meta": {"title": "T", "date_added": "2026-02-30"}},
          'warning: date_added "2026-02-30" is no date; write it like 2026-01-31'),
+        ({"meta": {"title": "T", "date_added": "2026-W05-1"}},
+         'warning: date_added "2026-W05-1" is no date; write it like 2026-01-31'),
         ({"meta": {"title": "T", "date_added": "2026-02-02", "date_updated": "2026-02-01"}},
          "warning: date_updated is before date_added"),
         ({"meta": {"title": "T", "slug": "big-moe"}}, 'warning: the slug "big-moe" is that of acme/Big-MoE too; choose another'),
@@ -51,7 +57,26 @@ def test_the_small_catalog_is_clean(small: Any) -> None:
          'warning: strategy "single_node_tpp" is not in strategies/; did you mean "single_node_tp"?'),
         ({"opt_in_features": ["tools"]}, 'warning: feature "tools" is not in this recipe\'s features'),
         ({"hardware_overrides": {"hoper": {"extra_args": []}}},
-         'warning: hardware or generation "hoper" is not in taxonomy.yaml; did you mean "hopper"?'),
+         'warning: generation "hoper" is not in taxonomy.yaml; did you mean "hopper"?'),
+        ({"hardware_overrides": {"h100": {"extra_args": []}}},
+         'warning: "h100" never counts here, where only a generation or "nvidia" is looked up; write "hopper", or use another block'),
+        ({"features": {"x": {"args": ["--async-scheduling"], "hardware_overrides": {"h200": {"args": []}}}}},
+         'warning: "h200" never counts here, where only a generation or "nvidia" is looked up; write "hopper", or use another block'),
+        ({"strategy_min_gpus": {"h100": {"single_node_tpp": 8}}},
+         'warning: strategy "single_node_tpp" is not in strategies/; did you mean "single_node_tp"?'),
+        ({"kv_offload_support": {"offloading_cpuu": "verified"}},
+         'warning: KV-offload option "offloading_cpuu" is not in taxonomy.yaml; did you mean "offloading_cpu"?'),
+        ({"kv_cache_strategy_hardware": {"kv_store_distributed_moon": {"h100": "unsupported"}}},
+         'warning: key-value store "kv_store_distributed_moon" is not in kv_store/; did you mean "kv_store_distributed_mooncake"?'),
+        ({"kv_cache_strategy_hardware": {"kv_store_distributed_mooncake": {"h10": "unsupported"}}},
+         'warning: hardware, generation or brand "h10" is not in taxonomy.yaml; did you mean "h100"?'),
+        ({"variants": {"default": {"vram_minimum_gb": 10, "precision_hardware": {"brand": "NVIDEA"}}}},
+         'warning: brand "NVIDEA" is not in taxonomy.yaml; did you mean "NVIDIA"?'),
+        ({"variants": {"default": {"vram_minimum_gb": 10, "precision_hardware": {"generation": "blackwel"}}}},
+         'warning: generation "blackwel" is not in taxonomy.yaml; did you mean "blackwell"?'),
+        ({"omni": {"tasks": ["t2x"]}}, 'warning: task "t2x" is not in the tasks known by id; did you mean "t2v"?'),
+        ({"omni": {"tasks": [{"id": "t2i", "hardware_overrides": {"h10": {}}}]}},
+         'warning: hardware "h10" is not in taxonomy.yaml; did you mean "h100"?'),
         ({"features": {"x": {"default_mode": "b", "modes": {"a": {"args": ["--async-scheduling"]}}}}},
          'warning: mode "b" is not in the feature\'s modes'),
         ({"features": {"x": {"modes": {"a": {"variants": ["fp9"]}}}}}, 'warning: variant "fp9" is not in this recipe\'s variants'),
@@ -60,21 +85,34 @@ def test_the_small_catalog_is_clean(small: Any) -> None:
         ({"model": {**GOOD_MODEL, "docker_image": "docker pull vllm/vllm-openai:v1"}},
          'error: docker_image holds "docker pull vllm/vllm-openai:v1", which is no image; write the image alone,'
          ' for example "vllm/vllm-openai:v1"'),
+        ({"model": {**GOOD_MODEL, "docker_image": "docker run vllm/vllm-openai:v1 --model x"}},
+         'error: docker_image holds "docker run vllm/vllm-openai:v1 --model x", which is no image; write the image alone,'
+         ' for example "vllm/vllm-openai:v1"'),
+        ({"model": {**GOOD_MODEL, "docker_image": ""}}, "error: docker_image is empty; name an image, or remove the key"),
+        ({"model": {**GOOD_MODEL, "docker_image": {"amd": "vllm/vllm-openai-cpu:latest-x86_64"}}},
+         'warning: the image "vllm/vllm-openai-cpu:latest-x86_64" moves: what it holds changes under the same name; name a version'),
         ({"model": {**GOOD_MODEL, "docker_image": "vllm/vllm-openai:latest"}},
          'warning: the image "vllm/vllm-openai:latest" moves: what it holds changes under the same name; name a version'),
         ({"model": {**GOOD_MODEL, "docker_image": "localhost:5000/vllm"}},
          'warning: the image "localhost:5000/vllm" has no tag, so it is whatever "latest" is that day; name a version'),
         ({"model": {**GOOD_MODEL, "model_id": "Test"}},
          'warning: model_id "Test" is neither org/name nor an absolute path'),
+        ({"variants": {"default": {"vram_minimum_gb": 10, "model_id": "acme/"}}},
+         'warning: model_id "acme/" is neither org/name nor an absolute path'),
         ({"variants": {"default": {"precision": "bf16", "vram_minimum_gb": 10, "supported_hardware": ["rtx_pro_6000"]}}},
          'warning: no hardware can run variant "default"'),
         ({"variants": {"default": {"precision": "bf16"}}},
          'warning: variant "default" has no vram_minimum_gb, so nobody can tell whether it fits'),
         ({"model": {**GOOD_MODEL, "base_env": {"VLLM_X": True}}},
          'warning: VLLM_X is a truth value; put it in quotes as the program expects it, for example "1"'),
+        ({"model": {**GOOD_MODEL, "base_env": {"HF_TOKEN": "YOUR_TOKEN"}}},
+         'warning: "YOUR_TOKEN" stands for a value that is to be filled in; write one that works, or a $VARIABLE'),
+        (with_args("--download-dir", "/path/to/models"),
+         'warning: "/path/to/" stands for a value that is to be filled in; write one that works, or a $VARIABLE'),
         (with_args("--max-model-len auto"),
          'error: the argument "--max-model-len auto" holds several words; write "--max-model-len" and "auto" as two items'),
         (with_args("--max-model-len", 4096), 'warning: the argument 4096 is not text; write it as "4096"'),
+        (with_args("--max-model-len ", "4096"), 'warning: the argument "--max-model-len " begins or ends with a space'),
         (with_args("--async-scheduling", ""), "warning: the argument is empty; remove it, or say what was meant"),
         (with_args("auto"), 'warning: the first argument "auto" is a value without a flag before it'),
         (with_args("--tool-call-parser-plugin", "x"),
@@ -113,6 +151,11 @@ def test_a_mistake_is_found(tmp_path: Path, changes: dict[str, Any], expected: s
     assert expected in findings(tmp_path, **{"model": GOOD_MODEL, **changes})
 
 
+@pytest.mark.parametrize("image", ["a/b:v1", "a/b:nightly-4c626633159887b0f2c962058c17c78f1434556d", "a/b@sha256:0123"])
+def test_an_image_that_stays_as_it_is_is_no_mistake(tmp_path: Path, image: str) -> None:
+    assert findings(tmp_path, model={**GOOD_MODEL, "docker_image": image}) == []
+
+
 @pytest.mark.parametrize(
     "args",
     [
@@ -125,6 +168,7 @@ def test_a_mistake_is_found(tmp_path: Path, changes: dict[str, Any], expected: s
         ["-O3"],
         ["--no-enable-prefix-caching"],
         ["--served-model-name", "a", "b"],
+        ["--reasoning-config", '{"reasoning_start_str":"<think>"}'],
     ],
 )
 def test_spellings_of_vllm_are_no_mistakes(tmp_path: Path, args: list[str]) -> None:
@@ -134,6 +178,78 @@ def test_spellings_of_vllm_are_no_mistakes(tmp_path: Path, args: list[str]) -> N
 def test_links_that_lead_somewhere_are_no_mistakes(tmp_path: Path) -> None:
     guide = "## A part\n\n[a](#a-part) [b](Big-MoE) [c](../zeta/Paint.md) [d](https://example.org/x)\n\n~~~\nx\n~~~\n"
     assert findings(tmp_path, **with_guide(guide)) == []
+    assert (
+        findings(tmp_path / "pages", **with_guide("[a](/) [b](/zeta) [c](/browse?text=x) [d](/acme/Big-MoE?nodes=2)"))
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "fence", ["> ```\n> x\n> ```\n", "- a\n  ```\n  x\n  ```\n", "````md\n```bash\nx\n```\n````\n", "```\n```\n"]
+)
+def test_a_code_block_that_closes_is_no_mistake(tmp_path: Path, fence: str) -> None:
+    assert findings(tmp_path, **with_guide(f"## A\n\n{fence}")) == []
+
+
+def test_anchors_are_those_that_the_page_gives_its_headings(tmp_path: Path) -> None:
+    guide = "## Use\n\n## Use\n\n### Größe & Co. `code` *now*\n\n##### Deep\n\n"
+    anchors = [heading.anchor for heading in read_guide(guide).headings]
+    assert anchors == ["use", "use-1", "größe--co-code-now"]
+    links = " ".join(f"[x](<#{anchor}>)" for anchor in anchors)
+    assert findings(tmp_path, **with_guide(guide + links)) == []
+    (deep,) = findings(tmp_path / "deep", **with_guide(guide + "[x](#deep)"))
+    assert deep.startswith('warning: the link "#deep" leads to no heading of this guide')
+
+
+def test_a_finding_in_a_guide_has_the_line_of_the_file(tmp_path: Path) -> None:
+    text = (
+        recipe_text(model=GOOD_MODEL)
+        + "guide: |\n  ## A\n\n  one\n  two [x](../gone.md)\n\n  | a |\n  |---|\n  | [y](#b) |\n"
+    )
+    lines = text.splitlines()
+    found = [problem for problem in check(with_recipe(tmp_path, text)) if problem.path == "models/acme/Test.yaml"]
+    assert [problem.line for problem in found] == [
+        lines.index("  two [x](../gone.md)") + 1,
+        lines.index("  | [y](#b) |") + 1,
+    ]
+
+
+def test_a_code_block_that_is_still_open_where_another_opens(tmp_path: Path) -> None:
+    guide = "guide: |\n  ```bash\n  ls\n\n  ## B\n\n  ```python\n  x\n  ```\n"
+    text = recipe_text(model=GOOD_MODEL) + guide
+    first, second = (text.splitlines().index(f"  ```{language}") + 1 for language in ("bash", "python"))
+    found = [str(problem) for problem in check(with_recipe(tmp_path, text)) if problem.path == "models/acme/Test.yaml"]
+    assert found == [
+        f'models/acme/Test.yaml:{first}: the code block that opens here with "```bash" is still open where another opens'
+        f" (line {second}); add the closing fence"
+    ]
+
+
+def test_the_vocabulary_is_checked_too(tmp_path: Path) -> None:
+    content = content_copy(tmp_path)
+    edits = {
+        "taxonomy.yaml": [("  - pd_cluster\n", "  - pd_clusterr\n"), ("group: offloading", "group: offloadin"), ("- NVIDIA\n", "- NVIDEA\n")],
+        "strategies/single_node_tp.yaml": [("name: single_node_tp\n", "name: single_node_tq\n")],
+        "site.yaml": [("title:", "providers:\n  acmee: {name: Acme}\ntitle:")],
+    }  # fmt: skip
+    for name, changes in edits.items():
+        text = (content / name).read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        (content / name).write_text(text)
+    assert [f"{problem.path}: {problem.message}" for problem in check(load(content))] == [
+        'site.yaml: provider "acmee" has no folder models/acmee; did you mean "acme"?',
+        'strategies/pd_cluster.yaml: strategy "pd_cluster" is not listed in taxonomy.yaml; add it under strategies',
+        'strategies/single_node_tp.yaml: the name is "single_node_tq", but the file is single_node_tp.yaml; make them the same',
+        'taxonomy.yaml: strategy "pd_clusterr" has no file strategies/pd_clusterr.yaml; did you mean "pd_cluster"?',
+        'taxonomy.yaml: "offloadin" is not among the groups that exist; did you mean "offloading"?',
+        'taxonomy.yaml: "NVIDEA" is not among the brands that exist; did you mean "NVIDIA"?',
+    ]
+
+
+def test_the_tasks_known_by_id_are_those_with_example_requests() -> None:
+    assert TASKS.keys() == OMNI_TASKS
 
 
 def test_json_and_a_dotted_key_of_one_option_are_an_error_where_they_can_meet(tmp_path: Path) -> None:

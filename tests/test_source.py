@@ -65,6 +65,14 @@ def test_a_byte_order_mark_of_utf_8_is_no_harm(tmp_path: Path) -> None:
         ("a: !!python/object:os.system x\n",
          'a.yaml:1: the tag "!!python/object:os.system" is not allowed; write plain values'),
         ("a: *b\n", 'a.yaml:1: the alias "*b" has no anchor before it'),
+        ("a: &a [*a]\n", 'a.yaml:1: the alias "*a" stands inside what it repeats; write the values out'),
+        ("? " * 400 + "x", "a.yaml:1: a key here is a list or a block of keys; write text before the colon"),
+        ("a: " + "{" * 500, "a.yaml:1: a key here is a list or a block of keys; write text before the colon"),
+        ("a: &l [x]\n*l : 1\n", 'a.yaml:2: the alias "*l" is a key here, but repeats no text; write text'),
+        ("true: a\n", 'a.yaml:1: the key "true" is not text; put it in quotes'),
+        ("a: x\n? \n: b\n", "a.yaml:2: a key is missing before the colon"),
+        ('a: 1\nb: "\\x07"\n', "a.yaml:2: there is a control character (code 7); remove it"),
+        ("a: 1\nb: \x81\n", "a.yaml:2: there is a control character (code 129); remove it"),
         ("<<: 1\n", 'a.yaml:1: merge keys ("<<") are not understood; write the keys out'),
         ("1: a\n", 'a.yaml:1: the key "1" is not text; put it in quotes'),
         ("a: " + "[" * 60, "a.yaml:1: it is nested more than 50 levels deep; make it flatter"),
@@ -94,6 +102,23 @@ def test_a_yaml_bomb_is_refused_before_it_expands(tmp_path: Path) -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     (message,) = problems(tmp_path, "\n".join(lines))
     assert message.endswith("it expands to more than 200,000 values; use fewer aliases")
+
+
+def test_aliases_nest_no_deeper_than_what_is_written_out(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [*a{n - 1}]" for n in range(1, 100))]
+    assert problems(tmp_path, "\n".join(lines)) == ["a.yaml:50: it is nested more than 50 levels deep; make it flatter"]
+
+
+def test_text_starts_below_the_key_of_a_block_and_else_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text('a: "x"\nb: >\n  y\nc:\n  |\n  z\n')
+    document = read(tmp_path, "a.yaml")
+    assert [document.text_line((key,)) for key in "abc"] == [1, 3, 6]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.yaml")
+    with pytest.raises(ContentError, match=r"a\.yaml: it is no regular file; put the file itself here"):
+        read(tmp_path, "a.yaml")
 
 
 def test_a_large_file_is_refused(tmp_path: Path) -> None:

@@ -28,3 +28,4 @@ def test_case(case: dict[str, Any]) -> None:
     given = [PLAN if value == "plan" else value for value in case["arguments"]]
     result = json.loads(json.dumps(function(*given)))
     assert result == case["expect"]
+    assert json.dumps(result) == json.dumps(case["expect"])  # the order of keys counts: variables are written in it

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from site_builder.catalog import Catalog
-from site_builder.checks.arguments import argument_problems, image_problems
+from site_builder.checks.arguments import argument_problems, image_problems, moving_image_problems
 from site_builder.checks.facts import fact_problems
 from site_builder.checks.flags import flag_problems
 from site_builder.checks.guides import guide_problems
@@ -21,6 +21,7 @@ RULES: tuple[Callable[[Catalog], Iterator[Problem]], ...] = (
     reference_problems,
     argument_problems,
     image_problems,
+    moving_image_problems,
     flag_problems,
     guide_problems,
     plan_problems,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 
 from site_builder.catalog import Catalog, Recipe
 from site_builder.compiler.fitting import Fitting, why_not
 from site_builder.errors import Problem
+
+#: The one spelling of a date; Python would also take ``20260131`` and ``2026-W05``.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_CHECKPOINT = re.compile(r"/\S+|[\w.-]+/[\w.-]+", re.ASCII)
 
 
 def fact_problems(catalog: Catalog) -> Iterator[Problem]:
@@ -19,15 +24,19 @@ def fact_problems(catalog: Catalog) -> Iterator[Problem]:
         if slug and slug in slugs:
             yield _problem(recipe, ("meta", "slug"), f'the slug "{slug}" is that of {slugs[slug]} too; choose another')
         slugs.setdefault(slug, recipe_id)
-        model_id = recipe.file.model.model_id
-        if not model_id.startswith("/") and model_id.count("/") != 1:
-            yield _problem(
-                recipe, ("model", "model_id"), f'model_id "{model_id}" is neither org/name nor an absolute path'
-            )
+        yield from _checkpoints(recipe)
 
 
 def _problem(recipe: Recipe, path: tuple[str, ...], message: str) -> Problem:
     return Problem(recipe.document.path, recipe.document.line(path), message, "warning")
+
+
+def _checkpoints(recipe: Recipe) -> Iterator[Problem]:
+    named: dict[tuple[str, ...], str | None] = {("model", "model_id"): recipe.file.model.model_id}
+    named |= {("variants", key, "model_id"): variant.model_id for key, variant in recipe.file.variants.items()}
+    for path, model_id in named.items():
+        if model_id is not None and not _CHECKPOINT.fullmatch(model_id):
+            yield _problem(recipe, path, f'model_id "{model_id}" is neither org/name nor an absolute path')
 
 
 def _dates(recipe: Recipe) -> Iterator[Problem]:
@@ -36,7 +45,7 @@ def _dates(recipe: Recipe) -> Iterator[Problem]:
         text = getattr(meta, key)
         if text:
             try:
-                found[key] = datetime.date.fromisoformat(text)
+                found[key] = datetime.date.fromisoformat(text if _DATE.fullmatch(text) else "")
             except ValueError:
                 yield _problem(recipe, ("meta", key), f'{key} "{text}" is no date; write it like 2026-01-31')
     if len(found) == 2 and found["date_updated"] < found["date_added"]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from site_builder.catalog import Catalog, Recipe
 from site_builder.errors import Problem, Severity, suggestion
 from site_builder.schema import KeyPath
+from site_builder.schema.recipe import PrecisionHardware
 
 STATUSES = ("verified", "supported", "unsupported")
+#: The tasks of omni recipes that are known by their id alone.
+OMNI_TASKS = frozenset({"t2i", "i2i", "t2v", "i2v", "ti2v", "t2a"})
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,30 @@ def _vocabulary(catalog: Catalog) -> Iterator[Problem]:
         if strategy.name != name:
             message = f'the name is "{strategy.name}", but the file is {name}.yaml; make them the same'
             yield Problem(path, catalog.documents[path].line(("name",)), message, "warning")
+    yield from _offload_options(catalog)
+    organisations = {recipe_id.split("/", 1)[0] for recipe_id in catalog.recipes}
+    for name in catalog.site.providers:
+        if name not in organisations:
+            message = f'provider "{name}" has no folder models/{name}{suggestion(name, organisations)}'
+            yield Problem("site.yaml", catalog.documents["site.yaml"].line(("providers", name)), message, "warning")
+
+
+def _offload_options(catalog: Catalog) -> Iterator[Problem]:
+    """The groups, brands and strategies that the KV-offload options of the taxonomy name."""
+    document, taxonomy = catalog.documents["taxonomy.yaml"], catalog.taxonomy
+    brands = {profile.brand for profile in taxonomy.hardware_profiles.values()}
+    for key, option in taxonomy.kv_offload.items():
+        groups = [option.group] if option.group else []
+        for place, names, known in (
+            ("group", groups, frozenset(taxonomy.kv_offload_groups)),
+            ("brands", option.brands or [], frozenset(brands | {brand.lower() for brand in brands})),
+            ("strategies", option.strategies or [], frozenset(catalog.strategies)),
+        ):
+            for name in names:
+                if name not in known:
+                    message = f'"{name}" is not among the {place.rstrip("s")}s that exist{suggestion(name, known)}'
+                    line = document.line(("kv_offload", key, place))
+                    yield Problem("taxonomy.yaml", line, message, "warning")
 
 
 class _Recipe:
@@ -50,26 +77,29 @@ class _Recipe:
     def __init__(self, catalog: Catalog, recipe: Recipe) -> None:
         self.catalog, self.recipe, self.file = catalog, recipe, recipe.file
         profiles = catalog.taxonomy.hardware_profiles
-        generations = {name for profile in profiles.values() for name in profile.generation}
+        main = {profile.main_generation for profile in profiles.values()}
         brands = {profile.brand.lower() for profile in profiles.values()}
         ids = frozenset(profiles)
         self.hardware = _Names("hardware", "taxonomy.yaml", ids)
-        self.block = _Names("hardware or generation", "taxonomy.yaml", ids | generations | {"nvidia"})
-        self.table = _Names("hardware, generation or brand", "taxonomy.yaml", ids | generations | brands | {"default"})
+        self.group = _Names("generation", "taxonomy.yaml", frozenset(main | {"nvidia"}))
+        self.block = _Names("hardware or generation", "taxonomy.yaml", ids | main | {"nvidia"})
+        self.table = _Names("hardware, generation or brand", "taxonomy.yaml", ids | main | brands | {"default"})
         self.strategies = _Names("strategy", "strategies/", frozenset(catalog.strategies))
         self.features = _Names("feature", "this recipe's features", frozenset(recipe.file.features))
         self.variants = _Names("variant", "this recipe's variants", frozenset(recipe.file.variants))
-        options = frozenset(catalog.taxonomy.kv_offload) | frozenset(catalog.kv_stores)
-        self.offload = _Names("KV-offload option", "taxonomy.yaml or kv_store/", options)
+        self.offload = _Names("KV-offload option", "taxonomy.yaml", frozenset(catalog.taxonomy.kv_offload))
+        self.stores = _Names("key-value store", "kv_store/", frozenset(catalog.kv_stores))
         self.tasks = _Names("task", "taxonomy.yaml", frozenset(task.id for task in catalog.taxonomy.tasks))
         self.platforms = _Names("platform", "platforms.yaml", frozenset(catalog.platforms))
 
     def problems(self) -> Iterator[Problem]:
         yield from self._meta()
         yield from self._choices()
+        yield from self._hardware_tables()
         yield from self._variants()
         yield from self._features()
         yield from self._strategies()
+        yield from self._tasks()
         yield from self._related()
 
     def _check(self, names: Iterable[str], known: _Names, path: KeyPath) -> Iterator[Problem]:
@@ -114,27 +144,45 @@ class _Recipe:
             if file.default_strategy in self.strategies.known and file.default_strategy not in offered:
                 message = f'default_strategy "{file.default_strategy}" is not among compatible_strategies'
                 yield self._problem(("default_strategy",), message)
+
+    def _hardware_tables(self) -> Iterator[Problem]:
+        """The top-level tables whose keys are strategies, options or hardware."""
+        file = self.file
         yield from self._check(file.strategy_hardware.keys(), self.strategies, ("strategy_hardware",))
         for name, table in file.strategy_hardware.items():
             yield from self._check(table.keys(), self.table, ("strategy_hardware", name))
         if isinstance(file.strategy_min_gpus, dict):
-            modes = {"tp", "tep", "dep"}
-            known = self.hardware.known | self.strategies.known | modes
-            yield from self._check(
-                file.strategy_min_gpus.keys(),
-                _Names("strategy or hardware", "the vocabulary", known),
-                ("strategy_min_gpus",),
-            )
+            floors = self.strategies.known | {"tp", "tep", "dep"}
+            outer = _Names("strategy or hardware", "the vocabulary", self.hardware.known | floors)
+            inner = _Names("strategy", "strategies/", floors)
+            yield from self._check(file.strategy_min_gpus.keys(), outer, ("strategy_min_gpus",))
+            for name, floor in file.strategy_min_gpus.items():
+                if isinstance(floor, dict):
+                    yield from self._check(floor.keys(), inner, ("strategy_min_gpus", name))
         yield from self._check(file.kv_offload_support.keys(), self.offload, ("kv_offload_support",))
-        yield from self._check(file.kv_cache_strategy_hardware.keys(), self.offload, ("kv_cache_strategy_hardware",))
-        yield from self._check(file.hardware_overrides.keys(), self.block, ("hardware_overrides",))
+        yield from self._check(file.kv_cache_strategy_hardware.keys(), self.stores, ("kv_cache_strategy_hardware",))
+        for name, hardware in file.kv_cache_strategy_hardware.items():
+            yield from self._check(hardware.keys(), self.table, ("kv_cache_strategy_hardware", name))
+        yield from self._check_groups(file.hardware_overrides, ("hardware_overrides",))
         yield from self._check(file.hardware_notes.keys(), self.hardware, ("hardware_notes",))
+
+    def _check_groups(self, names: Iterable[str], path: KeyPath) -> Iterator[Problem]:
+        """Keys of a block in which an exact hardware id never counts."""
+        for name in names:
+            if name in self.hardware.known and name not in self.group.known:
+                generation = self.catalog.taxonomy.hardware_profiles[name].main_generation
+                message = f'"{name}" never counts here, where only a generation or "nvidia" is looked up'
+                yield self._problem((*path, name), f'{message}; write "{generation}", or use another block')
+            else:
+                yield from self._one(name, self.group, (*path, name))
 
     def _variants(self) -> Iterator[Problem]:
         for name, variant in self.file.variants.items():
             path: KeyPath = ("variants", name)
             yield from self._check(variant.supported_hardware, self.hardware, (*path, "supported_hardware"))
             yield from self._check(variant.hardware_overrides.keys(), self.block, (*path, "hardware_overrides"))
+            if variant.precision_hardware:
+                yield from self._precision(variant.precision_hardware, (*path, "precision_hardware"))
             if isinstance(variant.tp, dict):
                 yield from self._check(variant.tp.keys(), self.table, (*path, "tp"))
             yield from self._check(variant.default_modes.keys(), self.features, (*path, "default_modes"))
@@ -143,11 +191,22 @@ class _Recipe:
                     modes = frozenset(self.file.features[key].modes)
                     yield from self._one(mode, _Names("mode", f"feature {key}", modes), (*path, "default_modes", key))
 
+    def _precision(self, needs: PrecisionHardware, path: KeyPath) -> Iterator[Problem]:
+        profiles = self.catalog.taxonomy.hardware_profiles.values()
+        brands = frozenset(profile.brand for profile in profiles)
+        if needs.brand and needs.brand.lower() not in {brand.lower() for brand in brands}:
+            yield from self._one(needs.brand, _Names("brand", "taxonomy.yaml", brands), (*path, "brand"))
+        if needs.generation:
+            known = _Names(
+                "generation", "taxonomy.yaml", frozenset(name for profile in profiles for name in profile.generation)
+            )
+            yield from self._one(needs.generation, known, (*path, "generation"))
+
     def _features(self) -> Iterator[Problem]:
         for name, feature in self.file.features.items():
             path: KeyPath = ("features", name)
-            yield from self._check(feature.hardware.keys(), self.block, (*path, "hardware"))
-            yield from self._check(feature.hardware_overrides.keys(), self.block, (*path, "hardware_overrides"))
+            yield from self._check(feature.hardware.keys(), self.table, (*path, "hardware"))
+            yield from self._check_groups(feature.hardware_overrides, (*path, "hardware_overrides"))
             yield from self._check(feature.strategies or [], self.strategies, (*path, "strategies"))
             if feature.default_mode:
                 modes = frozenset(feature.modes)
@@ -157,7 +216,7 @@ class _Recipe:
             for key, mode in feature.modes.items():
                 place: KeyPath = (*path, "modes", key)
                 yield from self._check(mode.variants or [], self.variants, (*place, "variants"))
-                yield from self._check(mode.hardware.keys(), self.block, (*place, "hardware"))
+                yield from self._check(mode.hardware.keys(), self.table, (*place, "hardware"))
                 yield from self._check(mode.hardware_overrides.keys(), self.table, (*place, "hardware_overrides"))
 
     def _strategies(self) -> Iterator[Problem]:
@@ -175,6 +234,15 @@ class _Recipe:
                 if isinstance(block.nodes, dict):
                     known = _Names("hardware", "taxonomy.yaml", self.hardware.known | {"default"})
                     yield from self._check(block.nodes.keys(), known, (*path, role, "nodes"))
+
+    def _tasks(self) -> Iterator[Problem]:
+        known = _Names("task", "the tasks known by id", OMNI_TASKS)
+        for position, task in enumerate(self.file.omni.tasks if self.file.omni else []):
+            path: KeyPath = ("omni", "tasks", position)
+            if isinstance(task, str):
+                yield from self._one(task, known, path)
+            else:
+                yield from self._check(task.hardware_overrides.keys(), self.hardware, (*path, "hardware_overrides"))
 
     def _related(self) -> Iterator[Problem]:
         recipes = self.catalog.recipes

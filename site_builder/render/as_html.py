@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +26,10 @@ from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
 
 DEFAULT_THEME = ROOT / "themes" / "default"
+#: The only inline script. It must run before the first paint (or a dark visitor sees a light flash), and a file of its
+#: own would make the first paint wait. The Content-Security-Policy names its hash.
+BOOT = (ROOT / "static" / "js" / "boot.js").read_text(encoding="utf-8")
+BOOT_HASH = "sha256-" + base64.b64encode(hashlib.sha256(BOOT.encode()).digest()).decode()
 
 
 @dataclass(frozen=True)
@@ -88,9 +94,11 @@ class Surroundings:
         assets = self.theme.assets
         return {
             "site": self.site,
+            "boot": Markup(BOOT),
             "path": path,
             "to": self.addresses.to,
             "full": self.addresses.full,
+            "site_address": self.addresses.base_url,
             "asset": lambda name: self.addresses.to(assets.address(name)),
             **more,
         }

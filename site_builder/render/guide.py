@@ -52,6 +52,11 @@ def _parser() -> MarkdownIt:
 def read(markdown: str) -> Guide:
     """A guide as HTML. Headings start at level 2 there, as the page's own title is level 1."""
     tokens = _parser().parse(markdown)
+    for token in tokens:
+        # The page allows no inline styles: columns are aligned by class.
+        style = token.attrs.pop("style", None)
+        if style:
+            token.attrJoin("class", str(style).replace("text-align:", "align-"))
     headings = [
         Heading(int(token.tag[1]), _plain(tokens[position + 1]), str(token.attrGet("id")))
         for position, token in enumerate(tokens)

@@ -42,7 +42,11 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(
-        extra="allow", frozen=True, protected_namespaces=(), json_schema_extra={"additionalProperties": False}
+        extra="allow",
+        frozen=True,
+        protected_namespaces=(),
+        allow_inf_nan=False,  # "inf" would be taken for a number, and fits into no JSON
+        json_schema_extra={"additionalProperties": False},
     )
 
     @model_validator(mode="before")

@@ -16,7 +16,7 @@ class Hardware(Model):
     """One kind of node. ``vram_gb`` is the memory of the whole node in GB (1e9 bytes), ``gpu_count`` its GPUs."""
 
     brand: str
-    generation: Names
+    generation: Names = Field(min_length=1)
     display_name: str
     description: str = ""
     gpu_count: int = Field(ge=1)
@@ -93,7 +93,7 @@ class Advanced(Model):
 
 
 class Taxonomy(Model):
-    hardware_profiles: dict[str, Hardware]
+    hardware_profiles: dict[str, Hardware] = Field(min_length=1)
     tasks: list[Task] = []
     strategies: list[str] = []
     kv_offload: dict[str, KvOffload] = {}

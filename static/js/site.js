@@ -1,12 +1,5 @@
-// Every page: light or dark before the first paint, and the search dialog on demand.
+// Every page: the switch between light and dark, and the search dialog on demand.
 const root = document.documentElement;
-root.classList.add("js");
-try {
-  const chosen = localStorage.getItem("theme");
-  if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
-} catch {
-  // Storage may be closed; what the system says then counts.
-}
 
 function switchTheme() {
   const dark = root.dataset.theme

@@ -21,21 +21,26 @@ export function failures(functions, cases, plan) {
       } catch (error) {
         result = `threw ${error}`;
       }
-      if (sorted(result) !== sorted(entry.expect)) failed.push({ file, name: entry.name, result });
+      // As text, so that the order of keys counts: variables are written in it.
+      if (JSON.stringify(result) !== JSON.stringify(entry.expect)) failed.push({ file, name: entry.name, result });
     }
   }
   return failed;
 }
 
-/** For each {plan, query}: what a query string settles on and gives, for comparison with Python. Plans go by their id. */
+/**
+ * For each {plan, query, choice}: what a query string settles on and gives, and what has to be asked for a choice
+ * [axis, value] after it, for comparison with Python. Plans go by their id.
+ */
 export function answers(functions, plans, asked) {
-  return asked.map(({ plan: id, query }) => {
+  return asked.map(({ plan: id, query, choice }) => {
     const plan = plans[id];
     const [parameters, notes] = functions.splitQuery(query);
     const parsed = functions.parseQuery(plan, parameters);
     const settled = functions.resolve(plan, { asked: parsed.asked, notes: [...notes, ...parsed.notes] });
     const commands = functions.evaluate(plan, settled.selection);
     const facts = functions.factsOf(plan, settled.selection);
+    const again = functions.askedOf(plan, settled.selection);
     return {
       ...settled,
       canonical: functions.canonical(plan, settled.selection),
@@ -43,20 +48,15 @@ export function answers(functions, plans, asked) {
       facts,
       commands,
       texts: commands.map((command) => functions.shellText(command)),
+      exports: commands.map((command) => functions.exportText(command.env)),
       docker: commands.map((command) => functions.dockerText(command, facts)),
+      offers: plan.axes.map((axis) => functions.onOffer(axis, settled.selection)),
+      asked: again,
+      picked: functions.pick(plan, again, choice),
     };
   });
 }
 
 function camel(name) {
   return name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
-}
-
-/** JSON with sorted keys, so that only values count. */
-function sorted(value) {
-  return JSON.stringify(value, (_, part) =>
-    part && typeof part === "object" && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
 }

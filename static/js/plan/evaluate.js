@@ -110,7 +110,7 @@ export function word(token, values, facts) {
 }
 
 /** The number that a scaled token stands for in a selection. */
-function number(scaled, values) {
+export function number(scaled, values) {
   const product = scaled.of.reduce((result, name) => result * Number(values[name]), 1);
   return product * (scaled.times ?? 1) + (scaled.plus ?? 0);
 }

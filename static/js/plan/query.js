@@ -31,7 +31,9 @@ const OTHERS = ["strict"];
 export function splitQuery(text) {
   const parameters = Object.create(null);
   const notes = [];
-  for (const [name, value] of new URLSearchParams("?" + text)) {
+  for (const pair of text.split("&")) {
+    if (!pair) continue;
+    const [name, value] = partition(pair, "=").map(decoded);
     const key = trim(name).toLowerCase();
     if (Object.hasOwn(parameters, key)) {
       notes.push(note(key, parameters[key], value, "it was given more than once; the last one counts"));
@@ -127,6 +129,14 @@ function spelled(kind, axes, selection, differing) {
   return selection[axes[0].id];
 }
 
+/** Percent-decoding with a plus as space. What is no escape stays; bytes that are no text become U+FFFD. */
+function decoded(text) {
+  return text.replaceAll("+", " ").replace(/(?:%[0-9A-Fa-f]{2})+/g, (escapes) => {
+    const bytes = Uint8Array.from(escapes.slice(1).split("%"), (digits) => parseInt(digits, 16));
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  });
+}
+
 /** Percent-encoding with a space as plus; commas and colons stay readable. */
 function escape(text) {
   return encodeURIComponent(text)
@@ -189,9 +199,7 @@ function readPairs(axes, text, asked, notes) {
   const members = new Map(axes.map((axis) => [axis.member, axis]));
   const parameter = parameterOf(axes[0]);
   for (const pair of names(text)) {
-    const at = pair.indexOf(":");
-    const name = at < 0 ? pair : pair.slice(0, at);
-    const value = at < 0 ? "" : pair.slice(at + 1);
+    const [name, value] = partition(pair, ":");
     const member = same(trim(name), [...members.keys()]);
     if (member === undefined) {
       notes.push(note(parameter, pair, "", unknown([...members.keys()])));
@@ -217,8 +225,14 @@ function unknown(known) {
   return `it is not known here; known are ${known.join(", ")}`;
 }
 
+function partition(text, separator) {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Without the white space around it, which in Python has the separators of ASCII too, and not U+FEFF. */
 function trim(text) {
-  return text.replace(/^[ \t\n\r\f\v]+|[ \t\n\r\f\v]+$/g, "");
+  return text.replace(/^(?:[^\S\uFEFF]|[\x1C-\x1F\x85])+|(?:[^\S\uFEFF]|[\x1C-\x1F\x85])+$/g, "");
 }
 
 function byCodePoint(one, other) {

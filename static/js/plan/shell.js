@@ -5,8 +5,7 @@ const BARE = /^(?:~(?=\/))?(?:[A-Za-z0-9_./=:@,+%-]|\$[A-Za-z_][A-Za-z0-9_]*)+$/
 
 /** A word as a shell must read it to get it back. */
 export function quote(text) {
-  // "$" alone would also match before a final line break.
-  if (BARE.test(text) && !text.endsWith("\n")) return text;
+  if (BARE.test(text)) return text;
   return "'" + text.replaceAll("'", "'\\''") + "'";
 }
 

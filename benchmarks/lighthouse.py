@@ -1,0 +1,81 @@
+"""Lighthouse on mobile settings for home and a recipe page. Needs node and its package ``lighthouse``, and Chromium.
+
+    python -m benchmarks.lighthouse [--content DIR] [PATH …]
+
+Serves the content, runs Lighthouse on each path (``/`` and the first recipe when none is named), prints the scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import uvicorn
+
+from site_builder.assets import ROOT
+from site_builder.collection import open_collection
+from site_builder.pages import SiteContext
+from site_builder.render.as_html import Theme
+from site_builder.running import listen
+from site_builder.serve import application
+from site_builder.urls import Addresses
+
+CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
+
+
+def chromium() -> str:
+    spec = importlib.util.spec_from_file_location("browser_script", ROOT / "scripts" / "browser.py")
+    if spec is None or spec.loader is None:
+        sys.exit("lighthouse: scripts/browser.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return str(module.find())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Lighthouse scores, mobile.")
+    parser.add_argument("--content", type=Path, default=ROOT / "content")
+    parser.add_argument("paths", nargs="*")
+    options = parser.parse_args()
+    npx = shutil.which("npx")
+    if npx is None:
+        sys.exit("lighthouse: node with npx is needed for this measurement")
+    collection = open_collection(options.content)
+    site = SiteContext(collection, Addresses(), Theme())
+    listener = listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(application(lambda: site), log_level="warning", access_log=False))
+    threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
+    while not server.started:
+        time.sleep(0.05)
+    base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    flags = "--headless=new --no-sandbox --disable-background-networking --disable-component-update --disable-sync"
+    for path in options.paths or ["/", f"/{next(iter(collection.plans))}"]:
+        command = [npx, "--yes", "lighthouse", base + path, "--output=json", "--quiet", f"--chrome-flags={flags}"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, "CHROME_PATH": chromium()}
+        )
+        if done.returncode:
+            sys.exit(f"lighthouse: it failed on {path}: {done.stderr.strip()[-300:]}")
+        report = json.loads(done.stdout)
+        scores = [f"{name} {round(report['categories'][name]['score'] * 100)}" for name in CATEGORIES]
+        print(f"{path}: {', '.join(scores)}")
+        for audit in report["audits"].values():
+            if (
+                audit.get("score") is not None
+                and audit["score"] < 1
+                and audit.get("scoreDisplayMode") in ("binary", "metricSavings")
+            ):
+                print(f"  {audit['id']}: {audit.get('displayValue', audit['title'])}")
+    server.should_exit = True
+
+
+if __name__ == "__main__":
+    main()
