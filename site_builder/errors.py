@@ -74,7 +74,7 @@ class OutputError(SiteError):
 def closest(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
     """The known names that look most like ``name``, best first, without regard to case."""
     spelled: dict[str, str] = {}
-    for candidate in known:
+    for candidate in sorted(known):  # a set has no order, and an answer must not depend on it
         spelled.setdefault(candidate.lower(), candidate)
     return [spelled[found] for found in difflib.get_close_matches(name.lower(), spelled, n=limit, cutoff=0.6)]
 
