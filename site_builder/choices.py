@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from site_builder.plan import Axis, parameter_of, values_of
 from site_builder.query import PARAMETERS, asked_of, canonical
-from site_builder.resolve import on_offer, pick, resolve
+from site_builder.resolve import on_offer, pick, resolve, settle
 
 if TYPE_CHECKING:
     from site_builder.views import View
@@ -26,6 +26,8 @@ class OptionView:
     open: bool = True
     query: str | None = None
     verified: bool = False
+    group: str = ""
+    recommended: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,14 @@ class ChoiceView:
     axis: str = ""
     description: str = ""
     hidden: bool = False
+
+    @property
+    def groups(self) -> dict[str, list[OptionView]]:
+        """The options by group (hardware by brand), both in their own order."""
+        found: dict[str, list[OptionView]] = {}
+        for option in self.options:
+            found.setdefault(option.group, []).append(option)
+        return found
 
 
 _LABELS = {
@@ -99,7 +109,13 @@ def _option(view: View, axis: Axis, value: str, asked: Mapping[str, str]) -> Opt
         selected or value in on_offer({**axis, "beyond": []}, view.selection),
         view.query if selected else _query_of(view, wanted),
         verified,
+        _brand(view, value) if axis["id"] == "hardware" else "",
+        axis["id"] == "strategy" and settle(axis, view.selection, {}) == value,
     )
+
+
+def _brand(view: View, hardware: str) -> str:
+    return view.collection.catalog.taxonomy.hardware_profiles[hardware].brand
 
 
 def _switch(view: View, axis: Axis, asked: Mapping[str, str]) -> OptionView:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from site_builder.compiler.benchmark import benchmark_command
 from site_builder.schema.recipe import OmniTask
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def requests_of(view: View, address: str = "", model: str = "") -> Iterator[Requ
         if "multimodal" in tasks and view.selection.get("feature.text_only") != "on":
             content = [_PICTURE, {"type": "text", "text": "What is in this picture?"}]
             yield _post("Chat with an image", address, "/v1/chat/completions", _chat(model, content))
+        yield RequestView("Benchmark", "/v1/completions", benchmark_command(address, model))
 
 
 def served_name(view: View) -> str:

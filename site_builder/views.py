@@ -14,12 +14,13 @@ from typing import Any
 from site_builder.catalog import Recipe
 from site_builder.choices import ChoiceView, choices_of
 from site_builder.collection import Collection
+from site_builder.compiler.fitting import why_not
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.plan import Adjustment, Command, Plan, parameter_of
 from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
 from site_builder.requests import RequestView, requests_of
 from site_builder.resolve import on_offer, resolve
-from site_builder.schema.recipe import Dependency, InstallWay, Variant
+from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.shell import docker_lines, docker_text, export_text, shell_text
 
@@ -280,6 +281,26 @@ class View:
 
     def is_multi_node(self, strategy: str) -> bool:
         return self.collection.catalog.strategies[strategy].deploy_type == "multi_node"
+
+    @property
+    def notes(self) -> dict[str, HardwareNote]:
+        """What the recipe says of some hardware, by its id."""
+        notes = self.recipe.file.hardware_notes
+        return {name: HardwareNote(body=note) if isinstance(note, str) else note for name, note in notes.items()}
+
+    @cached_property
+    def closed_hardware(self) -> list[tuple[str, str]]:
+        """Hardware that no variant runs on, with the reason; what only other recipes name is left out."""
+        file, profiles = self.recipe.file, self.collection.catalog.taxonomy.hardware_profiles
+        offered = next(axis for axis in self.plan["axes"] if axis["id"] == "hardware")["options"]
+        closed = {name: profile for name, profile in profiles.items() if name not in offered}
+        default = file.variants["default"]
+        reasons = {name: why_not(file, default, name, profile) for name, profile in closed.items()}
+        return [
+            (profile.display_name, reasons[name] or "no strategy of the recipe runs there")
+            for name, profile in closed.items()
+            if not profile.restricted or name in file.meta.hardware
+        ]
 
     @cached_property
     def requests(self) -> list[RequestView]:

@@ -19,10 +19,6 @@ from site_builder.collection import Collection, open_collection
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--refresh-golden", action="store_true", help="write the golden files anew; review their diff")
-
-
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The shared folder of real recipes."""

@@ -326,12 +326,38 @@ def test_configuration_names_numbers_as_numbers(small: Collection) -> None:
 def test_example_requests_fit_the_model_and_reach_the_server(
     small: Collection, recipe: str, query: str, endpoints: list[str], address: str
 ) -> None:
-    requests = answer(small, recipe, query).requests
+    requests = [entry for entry in answer(small, recipe, query).requests if entry.title != "Benchmark"]
     assert [entry.endpoint for entry in requests] == endpoints
     assert address in requests[0].text
     for entry in requests:
         words = shlex.split(entry.text)
         assert json.loads(words[words.index("-d") + 1])["model"].startswith(recipe.split("/")[0])
+
+
+def test_only_models_that_chat_get_a_benchmark(small: Collection) -> None:
+    (entry,) = [entry for entry in answer(small, "acme/Small-8B", "nodes=2").requests if entry.title == "Benchmark"]
+    assert shlex.split(entry.text.replace("\\\n", " "))[:7] == [
+        "vllm", "bench", "serve", "--base-url", "http://$HEAD_IP:8000", "--model", "acme/Small-8B",
+    ]  # fmt: skip
+    for recipe in ("zeta/Paint", "zeta/Embed-1B"):
+        assert "Benchmark" not in [entry.title for entry in answer(small, recipe, "").requests]
+
+
+def test_hardware_that_a_recipe_refuses_says_why(tmp_path: Path) -> None:
+    meta = {"title": "T", "hardware": {"h100": "unsupported", "rtx_pro_6000": "supported"}}
+    view = answered(tmp_path, "", meta=meta)
+    assert view.closed_hardware == [
+        ("H100", "the recipe marks it as unsupported"),
+        ("RTX Pro 6000", "100 GB are needed and it has 96 GB"),
+    ]
+
+
+def test_the_recommended_strategy_is_marked(small: Collection) -> None:
+    view = answer(small, "acme/Big-MoE", "strategy=single_node_tp")
+    row = next(choice for choice in view.choices if choice.parameter == "strategy")
+    assert [option.id for option in row.options if option.recommended] == ["single_node_tep"]
+    hardware = next(choice for choice in view.choices if choice.parameter == "hardware")
+    assert list(hardware.groups) == ["NVIDIA", "AMD"]
 
 
 def test_example_requests_use_the_name_that_is_served(tmp_path: Path) -> None:

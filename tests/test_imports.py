@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "urls": set(),
     "collection": COMPILER | {"resolve"},
     "choices": PLAN | {"query", "resolve", "views"},
-    "requests": {"schema", "views"},
+    "requests": {"compiler", "schema", "views"},
     "browse": {"catalog"},
     "views": ANSWERS,
     "assets": set(),

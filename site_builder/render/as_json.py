@@ -72,6 +72,7 @@ def links(view: View, addresses: Addresses) -> dict[str, str]:
         "page": addresses.full(view.id, view.query),
         "json": addresses.form(view.id, "json", view.query),
         "markdown": addresses.form(view.id, "md", view.query),
+        "script": addresses.form(view.id, "sh", view.query),
     }
 
 

@@ -23,6 +23,7 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
     return {
         "id": view.id,
         "path": addresses.recipe(view.id),
+        "prepared": addresses.prepared,
         "hardware": {
             name: {
                 "name": profile.display_name,

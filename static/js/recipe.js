@@ -4,7 +4,7 @@ import { Panel } from "./panel.js";
 import { evaluate, factsOf } from "./plan/evaluate.js";
 import { isOpen } from "./plan/plan.js";
 import { canonical, parseQuery, splitQuery } from "./plan/query.js";
-import { pick, resolve } from "./plan/resolve.js";
+import { pick, resolve, settle } from "./plan/resolve.js";
 
 const byId = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(byId(id).textContent);
@@ -46,6 +46,9 @@ function drawRows() {
     const axis = axes.get(row.dataset.row);
     if (axis) row.hidden = !(axis.id in selection);
   }
+  for (const note of document.querySelectorAll("[data-note]")) note.hidden = note.dataset.note !== selection.hardware;
+  drawRecommended();
+  drawForms();
   const closed = options.filter((option) => !drawOption(option));
   for (const text of document.querySelectorAll("[data-chosen]")) text.textContent = describe(text.dataset.chosen);
   drawn += 1;
@@ -57,6 +60,24 @@ function drawRows() {
     if (closed.length) idle(reach);
   };
   idle(reach);
+}
+
+/** The same configuration in other forms; a file host has them for the default only. */
+function drawForms() {
+  if (data.prepared) return;
+  for (const form of document.querySelectorAll("#forms a[data-form]")) {
+    form.search = query;
+  }
+}
+
+/** The strategy that would be taken without asking. */
+function drawRecommended() {
+  const axis = axes.get("strategy");
+  const best = axis && settle(axis, selection, {});
+  for (const option of options) {
+    const mark = option.querySelector(".recommended");
+    if (mark) mark.hidden = option.dataset.value !== best;
+  }
 }
 
 const isSwitch = (option) => option.getAttribute("role") === "switch";

@@ -146,6 +146,13 @@ def test_reset_gives_the_default(page: Any, site: str, small: Collection) -> Non
     assert (page.url, command(page)) == (f"{site}/acme/Big-MoE", expected(answer(small, "acme/Big-MoE", "")))
 
 
+def test_the_other_forms_follow_the_choices(page: Any, site: str) -> None:
+    visit(page, f"{site}/acme/Big-MoE")
+    choose(page, "hardware", "h200")
+    addresses = page.evaluate("[...document.querySelectorAll('#forms a[data-form]')].map(link => link.href)")
+    assert addresses == [f"{site}/acme/Big-MoE.{form}?hardware=h200" for form in ("json", "md", "sh")]
+
+
 def test_every_flag_says_where_it_comes_from(page: Any, site: str) -> None:
     visit(page, f"{site}/acme/Big-MoE")
     page.click(".process.current summary")
