@@ -255,3 +255,12 @@ def test_the_scripts_of_the_page_hold_no_markup(page: Any, site: str) -> None:
     data = page.text_content("#page-data")
     assert "<" not in data
     assert json.loads(data)["id"] == "acme/Big-MoE"
+
+
+def test_the_command_is_on_the_first_screen_of_a_phone(browser: Any, site: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    for query in ("", "?strategy=pd_cluster"):
+        page.goto(f"{site}/acme/Big-MoE{query}")
+        assert page.locator(".process.current pre.command").bounding_box()["y"] < 700
+    context.close()
