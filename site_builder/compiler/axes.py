@@ -105,7 +105,7 @@ def nodes_axis(context: Context) -> Axis:
         if several:
             starts.setdefault((min(several), MAX_NODES), []).append(name)
     spans = [(low, high, listed("hardware", on, fitting.hardware)) for (low, high), on in sorted(starts.items())]
-    pools_on = [name for name in fitting.hardware if "pd_cluster" in fitting.offered(name)]
+    pools_on = fitting.offering("pd_cluster")
     chosen: list[Preference] = []
     defaults = [
         (count, when)
@@ -155,7 +155,7 @@ def _preferences(context: Context, nodes: int, when: Condition) -> list[Preferen
 def pool_axes(context: Context) -> Iterator[Axis]:
     """3.5: for each pool its mode, its nodes, and the rank that is shown first."""
     fitting = context.fitting
-    on = [name for name in fitting.hardware if "pd_cluster" in fitting.offered(name)]
+    on = fitting.offering("pd_cluster")
     if not on:
         return
     exists: list[Condition] = [{"strategy": ["pd_cluster"]}]
@@ -269,10 +269,11 @@ def offload_axes(context: Context) -> Iterator[Axis]:
     """
     opens: Opens = {"off": None, **{key: [when] for key, when in context.offload_conditions.items()}}
     yield named("kv_offload", opens, ["off"])
-    engines = [name for name in context.strategy_ids if name != "pd_cluster"]
-    if not context.open_stores or not engines:
+    if not context.open_stores or not context.engines:
         return
-    exists: list[Condition] = [{"kv_offload": context.open_stores, **listed("strategy", engines, context.strategy_ids)}]
+    exists: list[Condition] = [
+        {"kv_offload": context.open_stores, **listed("strategy", context.engines, context.strategy_ids)}
+    ]
     chosen: list[Preference] = [
         (str(context.kv_stores[key].default_instances), {"kv_offload": [key]}) for key in context.open_stores
     ]
@@ -294,7 +295,7 @@ def advanced_axes(context: Context) -> Iterator[Axis]:
 
 def task_axis(context: Context) -> Axis:
     """3.9."""
-    return named("task", {task.key or task.id: None for task in context.tasks}, [])
+    return named("task", {task.name: None for task in context.tasks}, [])
 
 
 def view_axes(context: Context) -> Iterator[Axis]:

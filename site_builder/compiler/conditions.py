@@ -55,6 +55,11 @@ def cases(
     ]
 
 
+def hardware_cases(names: Sequence[str], result: Callable[[str], Result | None]) -> list[tuple[Condition, Result]]:
+    """``cases`` for a rule that looks at hardware alone; ``names`` is the hardware that a selection can have there."""
+    return cases([("", name) for name in names], ("", "hardware"), lambda _, name: result(name))
+
+
 def only(condition: Condition, **more: Sequence[str] | Sequence[int]) -> Condition:
     """A condition narrowed by further axes."""
     return {**condition, **more}

@@ -63,6 +63,11 @@ class Context:
     def of_type(self, deploy_type: str) -> list[str]:
         return [name for name in self.strategy_ids if self.strategies[name].deploy_type == deploy_type]
 
+    @property
+    def engines(self) -> list[str]:
+        """The strategies whose servers answer requests themselves: all but pools."""
+        return [name for name in self.strategy_ids if name != "pd_cluster"]
+
     def override(self, strategy: str) -> StrategyOverride:
         return self.recipe.strategy_overrides.get(strategy, StrategyOverride())
 
@@ -90,9 +95,7 @@ class Context:
 
     @cached_property
     def tasks(self) -> list[OmniTask]:
-        omni = self.recipe.omni
-        tasks = [OmniTask(id=task) if isinstance(task, str) else task for task in (omni.tasks if omni else [])]
-        return tasks or [OmniTask(id="generate")]
+        return self.recipe.omni.all_tasks if self.recipe.omni else []
 
     @cached_property
     def offload_conditions(self) -> dict[str, Condition]:
@@ -101,7 +104,6 @@ class Context:
         found: dict[str, Condition] = {}
         if self.recipe.omni:
             return found
-        engines = [name for name in self.strategy_ids if name != "pd_cluster"]
         for key, entry in self.taxonomy.kv_offload.items():
             if entry.requires_opt_in and self.recipe.kv_offload_support.get(key) != "verified":
                 continue
@@ -112,7 +114,7 @@ class Context:
                 if fitting.profile(name).main_generation != "xpu"
                 and (brands is None or fitting.profile(name).brand.lower() in brands)
             ]
-            under = [name for name in engines if entry.strategies is None or name in entry.strategies]
+            under = [name for name in self.engines if entry.strategies is None or name in entry.strategies]
             if on and under:
                 found[key] = {
                     **listed("hardware", on, fitting.hardware),
@@ -133,6 +135,15 @@ class Context:
     def open_stores(self) -> list[str]:
         """The key-value store deployments that this recipe can have."""
         return [key for key in self.offload_conditions if key in self.kv_stores]
+
+    def feature_condition(self, key: str) -> Condition:
+        """When a feature has an effect: it is on, under a strategy where it counts, its helper not beside a store."""
+        feature = self.recipe.features[key]
+        when: Condition = {f"feature.{key}": ["on"]}
+        if feature.strategies is not None:
+            known = [name for name in feature.strategies if name in self.strategy_ids]
+            when = {**when, **listed("strategy", known, self.strategy_ids)}
+        return {**when, **self.no_store} if feature.companion else when
 
     @property
     def no_store(self) -> Condition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from site_builder.compiler.conditions import cases, listed
+from site_builder.compiler.conditions import cases, hardware_cases, listed
 from site_builder.compiler.context import Context
 from site_builder.compiler.images import device_flags, pip_commands
 from site_builder.plan import FactLayer
@@ -37,13 +37,11 @@ def _model(context: Context) -> Iterator[FactLayer]:
 
 
 def _hardware(context: Context) -> Iterator[FactLayer]:
-    pairs = [("", name) for name in context.fitting.hardware]
-
-    def of(_: str, name: str) -> dict[str, object]:
+    def of(name: str) -> dict[str, object]:
         profile = context.fitting.profile(name)
         return {"gpus": profile.gpu_count, "docker": device_flags(profile)}
 
-    for condition, facts in cases(pairs, ("", "hardware"), of):
+    for condition, facts in hardware_cases(context.fitting.hardware, of):
         yield {"when": condition, "facts": facts}
 
 
@@ -60,9 +58,7 @@ def _install(context: Context) -> Iterator[FactLayer]:
     recipe = context.recipe
 
     def pip(variant: str, name: str) -> str | None:
-        own = recipe.variants[variant].nightly_required
-        nightly = recipe.model.nightly_required if own is None else own
-        return pip_commands(recipe, context.fitting.profile(name), nightly)
+        return pip_commands(recipe, context.fitting.profile(name), recipe.needs_nightly(variant))
 
     for condition, text in cases(context.fitting.pairs, ("variant", "hardware"), pip):
         yield {"when": condition, "facts": {"pip": text}}

@@ -116,6 +116,10 @@ class Fitting:
         """The strategies offered on a hardware, whatever the number of nodes (3.3)."""
         return self._offered[hardware_id]
 
+    def offering(self, strategy: str) -> list[str]:
+        """The hardware that offers a strategy."""
+        return [name for name in self.hardware if strategy in self.offered(name)]
+
     @cached_property
     def _offered(self) -> dict[str, list[str]]:
         return {

@@ -48,9 +48,8 @@ def image_of(recipe: RecipeFile, variant_key: str, where: tuple[str, Hardware]) 
         found = _image_in(source, kind)
         if found:
             return found
-    nightly = recipe.model.nightly_required if variant.nightly_required is None else variant.nightly_required
     default = _IMAGES.get(kind)
-    if default and nightly and kind in _NIGHTLY_KINDS:
+    if default and recipe.needs_nightly(variant_key) and kind in _NIGHTLY_KINDS:
         return default.replace(":latest", ":nightly")
     return default
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from site_builder.compiler.axes import SEVERAL
-from site_builder.compiler.conditions import Result, cases, listed, only
+from site_builder.compiler.conditions import Result, cases, hardware_cases, listed, only
 from site_builder.compiler.context import ROLES, Context
 from site_builder.compiler.fitting import generation_entry, lookup
 from site_builder.compiler.parallel import size_layers
@@ -41,11 +41,18 @@ def variant_layers(context: Context) -> list[Layer]:
         variant = context.recipe.variants[key]
         chosen = listed("variant", [key], context.fitting.variants)
         layers += context.layer(f"variants.{key}", chosen, variant.extra_args, variant.extra_env)
-        for name in context.fitting.runs_on[key]:
-            block = variant.hardware_overrides.get(name)
-            if block:
-                origin = f"variants.{key}.hardware_overrides.{name}"
-                layers += context.layer(origin, only(chosen, hardware=[name]), block.extra_args, block.extra_env)
+        layers += exact_variant_layers(context, key)
+    return layers
+
+
+def exact_variant_layers(context: Context, key: str) -> list[Layer]:
+    """A variant's blocks by exact hardware id."""
+    layers, chosen = [], listed("variant", [key], context.fitting.variants)
+    for name in context.fitting.runs_on[key]:
+        block = context.recipe.variants[key].hardware_overrides.get(name)
+        if block:
+            origin = f"variants.{key}.hardware_overrides.{name}"
+            layers += context.layer(origin, only(chosen, hardware=[name]), block.extra_args, block.extra_env)
     return layers
 
 
@@ -94,15 +101,15 @@ def _by_option(
 def pool_env_layers(context: Context) -> list[Layer]:
     """The GPUs that a node of a pool sees, and the network that pools of several nodes use."""
     fitting = context.fitting
-    on = [name for name in fitting.hardware if "pd_cluster" in fitting.offered(name)]
+    on = fitting.offering("pd_cluster")
     layers: list[Layer] = []
 
-    def visible(_: str, name: str) -> dict[str, str] | None:
+    def visible(name: str) -> dict[str, str] | None:
         profile = fitting.profile(name)
         variable = VISIBLE_DEVICES.get(profile.brand.lower())
         return {variable: ",".join(map(str, range(profile.gpu_count)))} if variable else None
 
-    for condition, env in cases([("", name) for name in on], ("", "hardware"), visible):
+    for condition, env in hardware_cases(on, visible):
         when = only(condition, strategy=["pd_cluster"], role=ROLES)
         layers += context.layer("strategies/pd_cluster.yaml: GPUs of the node", when, [], env)
     for role in ROLES if on else ():
@@ -264,12 +271,7 @@ def advanced_layers(context: Context) -> list[Layer]:
 def feature_layers(context: Context) -> list[Layer]:
     layers = []
     for key, feature in context.recipe.features.items():
-        when: Condition = {f"feature.{key}": ["on"]}
-        if feature.strategies is not None:
-            known = [name for name in feature.strategies if name in context.strategy_ids]
-            when = {**when, **listed("strategy", known, context.strategy_ids)}
-        if feature.companion:
-            when = {**when, **context.no_store}
+        when = context.feature_condition(key)
         if feature.modes:
             for mode, block in feature.modes.items():
                 layers += _mode_layers(
@@ -281,7 +283,7 @@ def feature_layers(context: Context) -> list[Layer]:
 
 
 def _plain_feature(context: Context, origin: str, when: Condition, feature: Feature) -> list[Layer]:
-    def args(_: str, name: str) -> list[str]:
+    def args(name: str) -> list[str]:
         block = generation_entry(feature.hardware_overrides, context.fitting.profile(name))
         return feature.args if block is None else block.args
 
@@ -289,25 +291,24 @@ def _plain_feature(context: Context, origin: str, when: Condition, feature: Feat
 
 
 def _mode_layers(context: Context, origin: str, when: Condition, mode: Mode) -> list[Layer]:
-    def args(_: str, name: str) -> list[str]:
+    def args(name: str) -> list[str]:
         block = lookup(mode.hardware_overrides, name, context.fitting.profile(name))
         return mode.args if block is None else block.args
 
     return _by_hardware(context, origin, when, args)
 
 
-def _by_hardware(context: Context, origin: str, when: Condition, args: Callable[[str, str], list[str]]) -> list[Layer]:
-    pairs = [("", name) for name in context.fitting.hardware]
+def _by_hardware(context: Context, origin: str, when: Condition, args: Callable[[str], list[str]]) -> list[Layer]:
     return [
         layer
-        for condition, words in cases(pairs, ("", "hardware"), args)
+        for condition, words in hardware_cases(context.fitting.hardware, args)
         for layer in context.layer(origin, {**when, **condition}, words)
     ]
 
 
 def offload_layers(context: Context) -> list[Layer]:
     """Arguments of the KV-offload option; a key-value store has its own for the pools of a pd_cluster."""
-    engines = listed("strategy", [name for name in context.strategy_ids if name != "pd_cluster"], context.strategy_ids)
+    engines = listed("strategy", context.engines, context.strategy_ids)
     layers = _by_option(context, engines, lambda key: (context.offload_args(key), {}))
     for role in ROLES if "pd_cluster" in context.strategy_ids else ():
         when: Condition = {"strategy": ["pd_cluster"], "role": [role]}

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from site_builder.compiler.conditions import listed, only
 from site_builder.compiler.context import Context
-from site_builder.compiler.layers import model_layers, recipe_hardware_layers, variant_hardware_layers
+from site_builder.compiler.layers import (
+    exact_variant_layers,
+    model_layers,
+    recipe_hardware_layers,
+    variant_hardware_layers,
+)
 from site_builder.compiler.parallel import flag
-from site_builder.plan import FactLayer, Layer, Process, Program, Token
+from site_builder.plan import Condition, FactLayer, Layer, Process, Program, Token
+from site_builder.schema.recipe import OmniTask
 
 
 def omni_layers(context: Context) -> list[Layer]:
@@ -17,7 +23,7 @@ def omni_layers(context: Context) -> list[Layer]:
         *_tasks(context),
         *recipe_hardware_layers(context),
         *variant_hardware_layers(context),
-        *_exact(context),
+        *(layer for key in context.fitting.variants for layer in exact_variant_layers(context, key)),
         *_ending(context),
     ]
 
@@ -32,30 +38,21 @@ def _variants(context: Context) -> list[Layer]:
     return layers
 
 
+def _chosen(context: Context, task: OmniTask) -> Condition:
+    return listed("task", [task.name], [known.name for known in context.tasks])
+
+
 def _tasks(context: Context) -> list[Layer]:
     layers = []
-    keys = [task.key or task.id for task in context.tasks]
-    for position, task in enumerate(context.tasks):
-        when = listed("task", [keys[position]], keys)
-        origin = f"omni.tasks.{keys[position]}"
+    for task in context.tasks:
+        when = _chosen(context, task)
+        origin = f"omni.tasks.{task.name}"
         layers += context.layer(origin, when, task.extra_args)
         for name, override in task.hardware_overrides.items():
             if name in context.fitting.hardware:
                 layers += context.layer(
                     f"{origin}.hardware_overrides.{name}", only(when, hardware=[name]), override.extra_args
                 )
-    return layers
-
-
-def _exact(context: Context) -> list[Layer]:
-    layers = []
-    for key in context.fitting.variants:
-        chosen = listed("variant", [key], context.fitting.variants)
-        for name in context.fitting.runs_on[key]:
-            block = context.recipe.variants[key].hardware_overrides.get(name)
-            if block:
-                origin = f"variants.{key}.hardware_overrides.{name}"
-                layers += context.layer(origin, only(chosen, hardware=[name]), block.extra_args, block.extra_env)
     return layers
 
 
@@ -68,9 +65,8 @@ def _ending(context: Context) -> list[Layer]:
 def omni_facts(context: Context) -> list[FactLayer]:
     """The checkpoint of a task, which outranks that of the variant."""
     layers: list[FactLayer] = []
-    keys = [task.key or task.id for task in context.tasks]
-    for position, task in enumerate(context.tasks):
-        when = listed("task", [keys[position]], keys)
+    for task in context.tasks:
+        when = _chosen(context, task)
         if task.model_id:
             layers.append({"when": when, "facts": {"model": task.model_id}})
         for name, override in task.hardware_overrides.items():

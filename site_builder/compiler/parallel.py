@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from site_builder.compiler.axes import SEVERAL
-from site_builder.compiler.conditions import cases, listed, only
+from site_builder.compiler.conditions import cases, hardware_cases, listed, only
 from site_builder.compiler.context import ROLES, Context, key_of, words_of
 from site_builder.compiler.fitting import MAX_NODES, lookup
 from site_builder.plan import Argument, Condition, Layer, Token
@@ -146,13 +146,12 @@ def _expert_pool(context: Context, role: str) -> Iterator[Layer]:
     """Mode dep: data parallel ranks on every node, experts spread over all of them."""
     size, nodes, first = _pool_tensor_parallel(context, role), f"{role}_nodes", f"${role.upper()}_NODE_1"
     fitting, when = context.fitting, {"role": [role], f"{role}_mode": ["dep"]}
-    pairs = [("", name) for name in fitting.hardware if "pd_cluster" in fitting.offered(name)]
 
-    def local(_: str, name: str) -> list[str | int]:
+    def local(name: str) -> list[str | int]:
         gpus = fitting.profile(name).gpu_count
         return ["gpus"] if not size else [max(1, gpus // size)]
 
-    for condition, (number,) in cases(pairs, ("", "hardware"), local):
+    for condition, (number,) in hardware_cases(fitting.offering("pd_cluster"), local):
         names, times = (["gpus"], 1) if isinstance(number, str) else ([], number)
         ranks = scaled(*names, times=times) if names else str(number)
         sizes = [

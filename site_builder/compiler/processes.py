@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from site_builder.compiler.axes import SEVERAL
-from site_builder.compiler.conditions import cases, listed, only
+from site_builder.compiler.conditions import hardware_cases, listed, only
 from site_builder.compiler.context import ROLES, Context
 from site_builder.compiler.parallel import flag, local_size
 from site_builder.plan import Argument, Condition, File, Layer, Process, Program, Token
@@ -58,11 +58,7 @@ def _server(role: str, when: Condition) -> Process:
 def _companions(context: Context) -> Iterator[Process]:
     for key, feature in context.recipe.features.items():
         if feature.companion:
-            when: Condition = {f"feature.{key}": ["on"]}
-            if feature.strategies is not None:
-                known = [name for name in feature.strategies if name in context.strategy_ids]
-                when = {**when, **listed("strategy", known, context.strategy_ids)}
-            when = {**when, **context.no_store}
+            when = context.feature_condition(key)
             yield _text(
                 "companion", when, (feature.companion.label, feature.companion.command, f"features.{key}.companion")
             )
@@ -103,7 +99,7 @@ def _server_files(key: str, store: KvStore) -> list[File]:
 def _routers(context: Context) -> Iterator[Process]:
     if "pd_cluster" in context.strategy_ids:
         yield {"role": "router", "when": {"strategy": ["pd_cluster"]}, "program": "pd_router"}
-    engines = [name for name in context.strategy_ids if name != "pd_cluster"]
+    engines = context.engines
     if not engines:
         return
     for keys in _same_routers(context):
@@ -168,8 +164,8 @@ def _pool_router_layers(context: Context) -> Iterator[Layer]:
         yield {"origin": "strategy_overrides.pd_cluster.router", "args": [flag(name, str(own))]}
         return
     yield {"origin": origin, "args": [flag(name, "1")]}
-    on = [("", hardware) for hardware in context.fitting.hardware if "pd_cluster" in context.fitting.offered(hardware)]
-    for condition, gpus in cases(on, ("", "hardware"), lambda _, hardware: context.fitting.profile(hardware).gpu_count):
+    on = context.fitting.offering("pd_cluster")
+    for condition, gpus in hardware_cases(on, lambda name: context.fitting.profile(name).gpu_count):
         sizes = {role: local_size(context, role, gpus) for role in ROLES}
         for role in sorted(ROLES, key=lambda role: sizes[role]):
             when = only(condition, **{f"{role}_mode": ["dep"]})

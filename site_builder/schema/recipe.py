@@ -140,6 +140,11 @@ class Variant(Model):
     default_modes: dict[str, str] = {}
     hardware_overrides: dict[str, VariantOverride] = {}
 
+    @property
+    def name(self) -> str:
+        """What people call it; empty where only its key says something."""
+        return self.label or self.precision.upper()
+
 
 class RoleOverride(Model):
     nodes: Sizes | None = None
@@ -198,6 +203,11 @@ class OmniTask(Model):
     curl: str = ""
     hardware_overrides: dict[str, TaskOverride] = {}
 
+    @property
+    def name(self) -> str:
+        """What a query calls the task."""
+        return self.key or self.id
+
 
 class AxisOption(Model):
     id: str
@@ -222,6 +232,12 @@ class Omni(Model):
     task_axes: list[TaskAxis] = []
     tasks: list[str | OmniTask] = []
 
+    @property
+    def all_tasks(self) -> list[OmniTask]:
+        """The tasks, those of the catalogue too; one that only serves where none is named."""
+        tasks = [OmniTask(id=task) if isinstance(task, str) else task for task in self.tasks]
+        return tasks or [OmniTask(id="generate")]
+
 
 class RecipeFile(Model):
     """The whole file ``models/<org>/<repo>.yaml``."""
@@ -245,3 +261,8 @@ class RecipeFile(Model):
     hardware_notes: dict[str, str | HardwareNote] = {}
     strategy_overrides: dict[str, StrategyOverride] = {}
     guide: str = ""
+
+    def needs_nightly(self, variant: str) -> bool:
+        """Whether a variant needs a nightly build: its own word counts, else the model's."""
+        own = self.variants[variant].nightly_required
+        return self.model.nightly_required if own is None else own
