@@ -12,12 +12,14 @@ from site_builder.render.as_html import not_found_page
 Progress = Callable[[int, int], None]
 
 
-def files_of(context: SiteContext) -> Iterator[tuple[str, bytes]]:
+def files_of(context: SiteContext, progress: Progress | None = None) -> Iterator[tuple[str, bytes]]:
     """Every file of the site: its path under the folder and its content."""
-    for page in PAGES:
-        for values in page.paths(context):
-            text = page.render(context, values, "")
-            yield file_name(page.template.format(**values), text.media_type), text.data
+    addresses = [(page, values) for page in PAGES for values in page.paths(context)]
+    for done, (page, values) in enumerate(addresses, start=1):
+        text = page.render(context, values, "")
+        yield file_name(page.template.format(**values), text.media_type), text.data
+        if progress:
+            progress(done, len(addresses))
     yield from context.theme.assets.files.items()
     yield "404.html", not_found_page("", [], context.around).encode()
 
@@ -31,10 +33,4 @@ def file_name(path: str, media_type: str) -> str:
 
 def build(context: SiteContext, out: Path, progress: Progress | None = None) -> Written:
     """Write the site to ``out``. Raises OutputError; the folder then is as it was."""
-    total = sum(1 for page in PAGES for _ in page.paths(context)) if progress else 0
-    files: dict[str, bytes] = {}
-    for name, content in files_of(context):
-        files[name] = content
-        if progress:
-            progress(min(len(files), total), total)
-    return publish(out, files)
+    return publish(out, dict(files_of(context, progress)))

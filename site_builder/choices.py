@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from site_builder.plan import Axis, parameter_of, values_of
-from site_builder.query import PARAMETERS, asked_of, canonical
-from site_builder.resolve import on_offer, pick, resolve, settle
+from site_builder.plan import Axis, is_open, parameter_of, values_of
+from site_builder.query import PARAMETERS, canonical
+from site_builder.resolve import pick, resolve, settle
 
 if TYPE_CHECKING:
     from site_builder.views import View
@@ -76,7 +76,6 @@ _LABELS = {
 def choices_of(view: View) -> Iterator[ChoiceView]:
     """The rows for a view, in the order in which choices are settled; rows that do not exist now are there, hidden."""
     switches: dict[str, ChoiceView] = {}
-    asked = asked_of(view.plan, view.selection)
     for axis in view.plan["axes"]:
         name = parameter_of(axis)
         if "below" in axis:
@@ -85,9 +84,9 @@ def choices_of(view: View) -> Iterator[ChoiceView]:
             if name not in switches:
                 switches[name] = ChoiceView(name, _LABELS[name], "many", [])
                 yield switches[name]
-            switches[name].options.append(_switch(view, axis, asked))
+            switches[name].options.append(_switch(view, axis))
             continue
-        options = [_option(view, axis, value, asked) for value in values_of(axis)]
+        options = [_option(view, axis, value) for value in values_of(axis)]
         label = _LABELS.get(name) or f"Mode of {axis.get('member', name).replace('_', ' ')}"
         if len(options) > 1 or name in ("hardware", "variant", "strategy"):
             hidden = axis["id"] not in view.selection
@@ -95,18 +94,18 @@ def choices_of(view: View) -> Iterator[ChoiceView]:
             yield ChoiceView(name, label, "one", options, axis["id"], description, hidden)
 
 
-def _option(view: View, axis: Axis, value: str, asked: Mapping[str, str]) -> OptionView:
+def _option(view: View, axis: Axis, value: str) -> OptionView:
     label, note, verified = _describe(view, axis, value)
     settled = view.selection.get(axis["id"])
     selected = settled == value
-    wanted = None if selected or settled is None else pick(view.plan, asked, (axis["id"], value))
+    wanted = None if selected or settled is None else pick(view.plan, view.asked, (axis["id"], value))
     return OptionView(
         value,
         axis["id"],
         label,
         note,
         selected,
-        selected or value in on_offer({**axis, "beyond": []}, view.selection),
+        settled is not None and is_open(axis, value, view.selection),
         view.query if selected else _query_of(view, wanted),
         verified,
         _brand(view, value) if axis["id"] == "hardware" else "",
@@ -118,13 +117,13 @@ def _brand(view: View, hardware: str) -> str:
     return view.collection.catalog.taxonomy.hardware_profiles[hardware].brand
 
 
-def _switch(view: View, axis: Axis, asked: Mapping[str, str]) -> OptionView:
+def _switch(view: View, axis: Axis) -> OptionView:
     """A feature or advanced option; its query turns it the other way."""
     label, note, _ = _describe(view, axis, axis["member"])
     on = view.selection[axis["id"]] == "on"
-    wanted = pick(view.plan, asked, (axis["id"], "off" if on else "on"))
-    is_open = on or "on" in on_offer(axis, view.selection)
-    return OptionView(axis["member"], axis["id"], label, note, on, is_open, _query_of(view, wanted))
+    wanted = pick(view.plan, view.asked, (axis["id"], "off" if on else "on"))
+    can_be_on = is_open(axis, "on", view.selection)
+    return OptionView(axis["member"], axis["id"], label, note, on, can_be_on, _query_of(view, wanted))
 
 
 def _query_of(view: View, asked: Mapping[str, str] | None) -> str | None:
@@ -142,7 +141,7 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
         return hardware.display_name, note, file.meta.hardware.get(value) == "verified"
     if name == "variant":
         variant = file.variants[value]
-        return variant.label or variant.precision.upper() or value, f"{variant.vram_minimum_gb:g} GB", False
+        return variant.name or value, f"{variant.vram_minimum_gb:g} GB", False
     if name == "strategy":
         return catalog.strategies[value].display_name, catalog.strategies[value].orientation or "", False
     if name == "features":
@@ -162,10 +161,8 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
         option = catalog.taxonomy.kv_offload.get(value) or catalog.kv_stores.get(value)
         return (option.display_name, option.description, False) if option else ("Off", "", False)
     if name == "task" and file.omni:
-        task = next(
-            (task for task in file.omni.tasks if not isinstance(task, str) and (task.key or task.id) == value), None
-        )
-        return (task.label or value, task.description, False) if task else (value, "", False)
+        task = next(task for task in file.omni.all_tasks if task.name == value)
+        return task.label or value, task.description, False
     return value, "", False
 
 

@@ -21,8 +21,8 @@ from site_builder import __version__
 from site_builder.assets import ROOT
 from site_builder.build import Progress as Report
 from site_builder.build import build as build_site
-from site_builder.checks import check as check_catalog
-from site_builder.collection import Collection, compile_all, open_collection
+from site_builder.checks import check as check_content
+from site_builder.collection import Collection, open_collection
 from site_builder.errors import ContentError, Problem, SiteError
 from site_builder.newrecipe import recipe_template
 from site_builder.pages import SiteContext, recipe_schema
@@ -125,7 +125,7 @@ def check(content: Path, strict: bool, form: str) -> None:
     """Check every file of the content folder."""
     with _progress("reading") as report:
         collection = open_collection(content, report)
-    problems = sorted({*collection.problems, *check_catalog(collection.catalog)})
+    problems = sorted({*collection.problems, *check_content(collection)})
     if form == "json":
         click.echo(
             as_json.dump(
@@ -234,6 +234,3 @@ def _progress(what: str) -> Iterator[Report]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-__all__ = ["compile_all", "main"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from site_builder.catalog import Catalog, Recipe, load
 from site_builder.compiler import Grammar, compile_plan
 from site_builder.errors import ContentError, Problem, UnknownRecipe, closest
-from site_builder.plan import Plan
+from site_builder.plan import Plan, axis_of
 from site_builder.resolve import pick
 
 
@@ -35,7 +35,7 @@ class Collection:
         """The parameters that bring a strategy about: itself, and the nodes that it needs where one is not enough."""
         plan = self.plans[self.find(recipe_id)[0].id]
         asked = {"hardware": hardware} if hardware else {}
-        axis = next((axis for axis in plan["axes"] if axis["id"] == "strategy"), None)
+        axis = axis_of(plan, "strategy")
         if axis is None or strategy not in axis["options"]:
             return [f"strategy={strategy}"]
         wanted = pick(plan, asked, ("strategy", strategy)) or {"strategy": strategy}

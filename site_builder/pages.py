@@ -59,6 +59,14 @@ class SiteContext:
             entry_of(self.collection.catalog, self.collection.recipe(recipe_id)) for recipe_id in self.collection.plans
         ]
 
+    @cached_property
+    def organisations(self) -> list[str]:
+        return list(dict.fromkeys(recipe_id.split("/", 1)[0] for recipe_id in self.collection.plans))
+
+    @cached_property
+    def filter_labels(self) -> Mapping[tuple[str, str], str]:
+        return labels_of(self.collection.catalog)
+
 
 Values = Mapping[str, str]
 
@@ -70,7 +78,6 @@ class Page:
     ``paths`` lists those that a folder of files holds; ``takes_query``: the answer depends on a query.
     """
 
-    name: str
     pattern: re.Pattern[str]
     paths: Callable[[SiteContext], Iterable[Values]]
     render: Callable[[SiteContext, Values, str], Text]
@@ -89,7 +96,7 @@ def page(
     pattern = "".join(
         f"(?P<{piece}>[^/]+)" if position % 2 else re.escape(piece) for position, piece in enumerate(pieces)
     )
-    return Page(template, re.compile(pattern), paths, render, template, takes_query)
+    return Page(re.compile(pattern), paths, render, template, takes_query)
 
 
 def _once(_: SiteContext) -> Iterable[Values]:
@@ -104,14 +111,13 @@ def _recipes(context: SiteContext) -> Iterator[Values]:
 
 def _recipe_hardware(context: SiteContext) -> Iterator[Values]:
     for values in _recipes(context):
-        plan = context.collection.plans[f"{values['org']}/{values['repo']}"]
-        axis = next(axis for axis in plan["axes"] if axis["id"] == "hardware")
-        yield from ({**values, "hardware": name} for name in axis["options"])
+        view = view_of_address(context, values, "")
+        yield from ({**values, "hardware": name} for name in view.offered_hardware)
 
 
 def _recipe_strategies(context: SiteContext) -> Iterator[Values]:
     for values in _recipes(context):
-        view = answer(context.collection, f"{values['org']}/{values['repo']}", "")
+        view = view_of_address(context, values, "")
         yield from ({**values, "strategy": name} for name in view.on_offer.get("strategy", []))
 
 
@@ -148,28 +154,24 @@ def _home(context: SiteContext, _: Values, __: str) -> Text:
 
 
 def _browse(context: SiteContext, _: Values, query: str) -> Text:
-    return Text(
-        as_html.browse_page(
-            browse(context.entries, split_query(query)[0], labels_of(context.collection.catalog)), context.around
-        ),
-        HTML,
-    )
+    found = browse(context.entries, split_query(query)[0], context.filter_labels)
+    return Text(as_html.browse_page(found, context.around), HTML)
 
 
 def _organisation(context: SiteContext, values: Values, _: str) -> Text:
-    orgs = {entry.id.split("/", 1)[0] for entry in context.entries}
-    if values["org"] not in orgs:
-        raise UnknownRecipe(values["org"], closest(values["org"], [*orgs, *context.collection.plans], 5))
+    if values["org"] not in context.organisations:
+        known = [*context.organisations, *context.collection.plans]
+        raise UnknownRecipe(values["org"], closest(values["org"], known, 5))
     entries = [entry for entry in context.entries if entry.id.startswith(f"{values['org']}/")]
     return Text(as_html.organisation_page(values["org"], entries, context.around), HTML)
 
 
 def _organisations(context: SiteContext) -> Iterable[Values]:
-    return [{"org": org} for org in dict.fromkeys(recipe_id.split("/", 1)[0] for recipe_id in context.collection.plans)]
+    return [{"org": org} for org in context.organisations]
 
 
 def _sitemap(context: SiteContext, _: Values, __: str) -> Text:
-    paths = [("", ""), ("browse", ""), *((values["org"], "") for values in _organisations(context))]
+    paths = [("", ""), ("browse", ""), *((org, "") for org in context.organisations)]
     paths += [(entry.id, entry.date_updated) for entry in context.entries]
     return Text(for_web.sitemap(paths, context.addresses), "application/xml")
 

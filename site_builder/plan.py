@@ -255,5 +255,10 @@ def is_open(axis: Axis, value: str, selection: Selection) -> bool:
     return any_holds(opened_by(axis, value), selection)
 
 
+def axis_of(plan: Plan, axis_id: str) -> Axis | None:
+    """The axis with an id; None for a choice that the plan does not have."""
+    return next((axis for axis in plan["axes"] if axis["id"] == axis_id), None)
+
+
 def parameter_of(axis: Axis) -> str:
     return axis.get("parameter", axis["id"])

@@ -10,8 +10,7 @@ from site_builder.plan import Adjustment, Axis, Plan, Query, Selection, paramete
 from site_builder.resolve import settle
 
 #: Every parameter that names a choice, in canonical order, and how its value is written: one value, a number in the
-#: range of the
-#: axis, a list of names that are on, or ``name:value`` pairs.
+#: range of the axis, a list of names that are on, or ``name:value`` pairs.
 PARAMETERS = {
     "variant": "value",
     "hardware": "value",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from site_builder.compiler.benchmark import benchmark_command
-from site_builder.schema.recipe import OmniTask
+from site_builder.schema.recipe import Omni, OmniTask
 
 if TYPE_CHECKING:
     from site_builder.views import View
@@ -117,9 +117,5 @@ def _omni_body(task: str, endpoint: str, model: str, prompt: str) -> dict[str, A
 
 
 def _task(view: View) -> OmniTask:
-    omni = view.recipe.file.omni
-    for entry in omni.tasks if omni else []:
-        task = OmniTask(id=entry) if isinstance(entry, str) else entry
-        if (task.key or task.id) == view.selection["task"]:
-            return task
-    return OmniTask(id=view.selection["task"])
+    omni = view.recipe.file.omni or Omni()
+    return next(task for task in omni.all_tasks if task.name == view.selection["task"])

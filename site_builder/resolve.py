@@ -1,8 +1,8 @@
 """Settling a query into a selection. Twin: ``static/js/plan/resolve.js``.
 
 Axes are settled in their order: an asked value is taken if it is open, else the first open of the preferences, else
-the first open
-option. Every difference from what was asked becomes an adjustment. Nothing here knows what an axis means.
+the first open option. Every difference from what was asked becomes an adjustment. Nothing here knows what an axis
+means.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from site_builder.plan import (
     Resolution,
     Selection,
     any_holds,
+    axis_of,
     holds,
     is_open,
     lists,
@@ -84,7 +85,9 @@ def pick(plan: Plan, asked: Mapping[str, str], choice: tuple[str, str]) -> dict[
     that opens it.
     """
     axis_id, value = choice
-    axis = next(axis for axis in plan["axes"] if axis["id"] == axis_id)
+    axis = axis_of(plan, axis_id)
+    if axis is None:
+        return None
     for attempt in _attempts(plan, {**asked, axis_id: value}, axis):
         if resolve(plan, {"asked": attempt, "notes": []})["selection"].get(axis_id) == value:
             return attempt
@@ -127,10 +130,9 @@ def _needed(axis_id: str, values: Sequence[str] | Sequence[int]) -> str:
 
 def _named(plan: Plan, axis_id: str, selection: Selection) -> str:
     """An axis and its value as a query would say it."""
-    axis = next(axis for axis in plan["axes"] if axis["id"] == axis_id)
-    value = selection.get(axis_id, "none")
-    if "member" not in axis:
-        return f"{parameter_of(axis)}={value}"
+    axis, value = axis_of(plan, axis_id), selection.get(axis_id, "none")
+    if axis is None or "member" not in axis:
+        return f"{parameter_of(axis) if axis else axis_id}={value}"
     return f"{parameter_of(axis)}={axis['member']}" if value == "on" else f"{axis['member']} {value}"
 
 

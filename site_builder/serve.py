@@ -206,8 +206,7 @@ def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[s
 
 
 def _canonical_organisation(context: SiteContext, values: Values) -> tuple[str, str] | None:
-    orgs = {recipe_id.split("/", 1)[0] for recipe_id in context.collection.plans}
-    spelled = {org.lower(): org for org in orgs}.get(values["org"].lower(), values["org"])
+    spelled = {org.lower(): org for org in context.organisations}.get(values["org"].lower(), values["org"])
     return None if spelled == values["org"] else (spelled, "")
 
 

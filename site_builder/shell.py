@@ -6,7 +6,7 @@ Running the text with every placeholder variable set to its own name gives exact
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from site_builder.plan import Command
@@ -26,7 +26,7 @@ def shell_text(command: Command) -> str:
     """The command alone, one flag a line; content's own text is kept as written."""
     if command["text"] is not None:
         return command["text"].rstrip("\n")
-    return _joined([" ".join(quote(word) for word in line) for line in command["lines"]], command["indent"])
+    return written(command["lines"], command["indent"])
 
 
 def export_text(env: Mapping[str, str]) -> str:
@@ -64,7 +64,7 @@ def docker_lines(command: Command, facts: Mapping[str, Any]) -> list[list[str]] 
 def docker_text(command: Command, facts: Mapping[str, Any]) -> str | None:
     """``docker run`` as text, one thing a line."""
     lines = docker_lines(command, facts)
-    return None if lines is None else _joined([" ".join(quote(word) for word in line) for line in lines], 2)
+    return None if lines is None else written(lines, 2)
 
 
 def _mounts(command: Command, model: str) -> list[str]:
@@ -73,5 +73,6 @@ def _mounts(command: Command, model: str) -> list[str]:
     return local + [value for name, value in command["env"].items() if name.endswith("_CONFIG_PATH")]
 
 
-def _joined(lines: list[str], indent: int) -> str:
-    return f" \\\n{' ' * indent}".join(lines)
+def written(lines: Sequence[Sequence[str]], indent: int) -> str:
+    """Lines of words as one command that goes on from line to line."""
+    return f" \\\n{' ' * indent}".join(" ".join(quote(word) for word in line) for line in lines)

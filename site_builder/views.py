@@ -16,13 +16,13 @@ from site_builder.choices import ChoiceView, choices_of
 from site_builder.collection import Collection
 from site_builder.compiler.fitting import why_not
 from site_builder.evaluate import evaluate, facts_of
-from site_builder.plan import Adjustment, Command, Plan, parameter_of
+from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
 from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
 from site_builder.requests import RequestView, requests_of
 from site_builder.resolve import on_offer, resolve
 from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
-from site_builder.shell import docker_lines, docker_text, export_text, shell_text
+from site_builder.shell import docker_lines, export_text, shell_text, written
 
 #: What a reader fills in for the variables that commands leave open.
 PLACEHOLDERS = {
@@ -104,6 +104,11 @@ class View:
         """The canonical query: only what differs from the default."""
         return canonical(self.plan, self.selection)
 
+    @cached_property
+    def asked(self) -> dict[str, str]:
+        """The axes that have to be asked for to get this selection: what its canonical query says."""
+        return asked_of(self.plan, self.selection)
+
     @property
     def hardware(self) -> Hardware:
         return self.collection.catalog.taxonomy.hardware_profiles[self.selection["hardware"]]
@@ -139,7 +144,7 @@ class View:
 
     @property
     def precision(self) -> str:
-        return self.variant.label or self.variant.precision.upper() or self.selection["variant"]
+        return self.variant.name or self.selection["variant"]
 
     @cached_property
     def summary(self) -> str:
@@ -174,7 +179,7 @@ class View:
             command=command,
             text=shell_text(command),
             exports=export_text(command["env"]),
-            docker=docker_text(command, self.facts) if lines else None,
+            docker=written(lines, 2) if lines else None,
             docker_lines=lines,
         )
 
@@ -271,11 +276,7 @@ class View:
     @cached_property
     def default_features(self) -> list[str]:
         """The features that are on when none are named, with the other choices as they are."""
-        asked = {
-            axis: value
-            for axis, value in asked_of(self.plan, self.selection).items()
-            if not axis.startswith(("feature.", "mode."))
-        }
+        asked = {axis: value for axis, value in self.asked.items() if not axis.startswith(("feature.", "mode."))}
         settled = resolve(self.plan, {"asked": asked, "notes": []})["selection"]
         return list(configuration(self.plan, settled)["features"])
 
@@ -288,12 +289,17 @@ class View:
         notes = self.recipe.file.hardware_notes
         return {name: HardwareNote(body=note) if isinstance(note, str) else note for name, note in notes.items()}
 
+    @property
+    def offered_hardware(self) -> list[str]:
+        """The hardware that some variant runs on, open now or not."""
+        axis = axis_of(self.plan, "hardware")
+        return values_of(axis) if axis else []
+
     @cached_property
     def closed_hardware(self) -> list[tuple[str, str]]:
         """Hardware that no variant runs on, with the reason; what only other recipes name is left out."""
         file, profiles = self.recipe.file, self.collection.catalog.taxonomy.hardware_profiles
-        offered = next(axis for axis in self.plan["axes"] if axis["id"] == "hardware")["options"]
-        closed = {name: profile for name, profile in profiles.items() if name not in offered}
+        closed = {name: profile for name, profile in profiles.items() if name not in self.offered_hardware}
         default = file.variants["default"]
         reasons = {name: why_not(file, default, name, profile) for name, profile in closed.items()}
         return [
@@ -342,20 +348,16 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
     plan = collection.plans[recipe.id]
     parsed = parse_query(plan, parameters)
     settled = resolve(plan, {"asked": parsed["asked"], "notes": [*notes, *parsed["notes"]]})
-    return view_of(collection, recipe, (settled["selection"], settled["adjustments"]), recipe_id if variant else None)
-
-
-def view_of(
-    collection: Collection,
-    recipe: Recipe,
-    settled: tuple[Mapping[str, str], Sequence[Adjustment]],
-    derived_from: str | None = None,
-) -> View:
-    """The view of a recipe for a selection that is settled."""
-    plan, (selection, adjustments) = collection.plans[recipe.id], settled
-    used = [_with_used(plan, selection, adjustment) for adjustment in adjustments]
+    selection = settled["selection"]
     return View(
-        collection, recipe, plan, selection, used, derived_from, evaluate(plan, selection), facts_of(plan, selection)
+        collection=collection,
+        recipe=recipe,
+        plan=plan,
+        selection=selection,
+        adjustments=[_with_used(plan, selection, adjustment) for adjustment in settled["adjustments"]],
+        derived_from=recipe_id if variant else None,
+        commands=evaluate(plan, selection),
+        facts=facts_of(plan, selection),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from site_builder.catalog import load
 from site_builder.checks import check
 from site_builder.checks.references import OMNI_TASKS
+from site_builder.collection import compile_all
 from site_builder.render.guide import read as read_guide
 from site_builder.requests import TASKS
 from tests.helpers import content_copy, recipe_text, with_recipe
@@ -21,7 +22,7 @@ def findings(folder: Path, **changes: Any) -> list[str]:
     """``severity: message`` for each finding in the made-up recipe."""
     catalog = with_recipe(folder, recipe_text(**changes))
     assert not catalog.problems
-    return [f"{p.severity}: {p.message}" for p in check(catalog) if p.path == "models/acme/Test.yaml"]
+    return [f"{p.severity}: {p.message}" for p in check(compile_all(catalog)) if p.path == "models/acme/Test.yaml"]
 
 
 def with_args(*args: Any) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def with_guide(text: str) -> dict[str, Any]:
 
 
 def test_the_small_catalog_is_clean(small: Any) -> None:
-    assert [str(problem) for problem in check(small.catalog)] == []
+    assert [str(problem) for problem in check(small)] == []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,11 @@ def test_a_finding_in_a_guide_has_the_line_of_the_file(tmp_path: Path) -> None:
         + "guide: |\n  ## A\n\n  one\n  two [x](../gone.md)\n\n  | a |\n  |---|\n  | [y](#b) |\n"
     )
     lines = text.splitlines()
-    found = [problem for problem in check(with_recipe(tmp_path, text)) if problem.path == "models/acme/Test.yaml"]
+    found = [
+        problem
+        for problem in check(compile_all(with_recipe(tmp_path, text)))
+        if problem.path == "models/acme/Test.yaml"
+    ]
     assert [problem.line for problem in found] == [
         lines.index("  two [x](../gone.md)") + 1,
         lines.index("  | [y](#b) |") + 1,
@@ -218,7 +223,11 @@ def test_a_code_block_that_is_still_open_where_another_opens(tmp_path: Path) -> 
     guide = "guide: |\n  ```bash\n  ls\n\n  ## B\n\n  ```python\n  x\n  ```\n"
     text = recipe_text(model=GOOD_MODEL) + guide
     first, second = (text.splitlines().index(f"  ```{language}") + 1 for language in ("bash", "python"))
-    found = [str(problem) for problem in check(with_recipe(tmp_path, text)) if problem.path == "models/acme/Test.yaml"]
+    found = [
+        str(problem)
+        for problem in check(compile_all(with_recipe(tmp_path, text)))
+        if problem.path == "models/acme/Test.yaml"
+    ]
     assert found == [
         f'models/acme/Test.yaml:{first}: the code block that opens here with "```bash" is still open where another opens'
         f" (line {second}); add the closing fence"
@@ -238,7 +247,7 @@ def test_the_vocabulary_is_checked_too(tmp_path: Path) -> None:
             assert old in text
             text = text.replace(old, new, 1)
         (content / name).write_text(text)
-    assert [f"{problem.path}: {problem.message}" for problem in check(load(content))] == [
+    assert [f"{problem.path}: {problem.message}" for problem in check(compile_all(load(content)))] == [
         'site.yaml: provider "acmee" has no folder models/acmee; did you mean "acme"?',
         'strategies/pd_cluster.yaml: strategy "pd_cluster" is not listed in taxonomy.yaml; add it under strategies',
         'strategies/single_node_tp.yaml: the name is "single_node_tq", but the file is single_node_tp.yaml; make them the same',
@@ -289,5 +298,5 @@ def test_a_flag_that_the_minimum_version_lacks(tmp_path: Path) -> None:
 def test_an_accepting_comment_silences_a_warning(tmp_path: Path) -> None:
     text = recipe_text(model={**GOOD_MODEL, "docker_image": "vllm/vllm-openai:latest"})
     accepted = text.replace("vllm-openai:latest", "vllm-openai:latest # accepted: it must move")
-    problems = check(with_recipe(tmp_path, accepted))
+    problems = check(compile_all(with_recipe(tmp_path, accepted)))
     assert [problem for problem in problems if problem.path == "models/acme/Test.yaml"] == []

@@ -263,7 +263,7 @@ def test_the_whole_corpus_is_built_and_a_second_build_writes_nothing(
 
 @pytest.fixture(scope="module")
 def findings(corpus_collection: Collection) -> list[Problem]:
-    return check(corpus_collection.catalog)
+    return check(corpus_collection)
 
 
 def test_check_names_the_mistakes_that_are_in_the_corpus(

@@ -24,7 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "catalog": CATALOG,
     "plan": set(),
     "compiler": SCHEMA | PLAN | {"compiler"},
-    "checks": COMPILER | {"checks", "evaluate", "resolve"},
+    "checks": COMPILER | {"checks", "collection", "evaluate", "resolve"},
     "resolve": PLAN,
     "evaluate": PLAN,
     "shell": PLAN,

@@ -14,9 +14,10 @@ from site_builder.checks.flags import flag_problems
 from site_builder.checks.guides import guide_problems
 from site_builder.checks.plans import plan_problems
 from site_builder.checks.references import reference_problems
+from site_builder.collection import Collection
 from site_builder.errors import Problem
 
-#: Every rule, in the order in which their problems are worked out; the report is sorted by place.
+#: Every rule on what is written, in the order in which their problems are worked out; the report is sorted by place.
 RULES: tuple[Callable[[Catalog], Iterator[Problem]], ...] = (
     reference_problems,
     argument_problems,
@@ -24,14 +25,17 @@ RULES: tuple[Callable[[Catalog], Iterator[Problem]], ...] = (
     moving_image_problems,
     flag_problems,
     guide_problems,
-    plan_problems,
     fact_problems,
 )
 
 
-def check(catalog: Catalog) -> list[Problem]:
-    """The problems of every rule, each once, without the warnings that a comment in the file accepts."""
-    found = {problem for rule in RULES for problem in rule(catalog)}
+def check(collection: Collection) -> list[Problem]:
+    """The problems of every rule, each once, without the warnings that a comment in the file accepts.
+
+    What loading and compiling found is not among them: the collection has it.
+    """
+    catalog = collection.catalog
+    found = {problem for rule in RULES for problem in rule(catalog)} | set(plan_problems(collection))
     return sorted(problem for problem in found if not _is_accepted(catalog, problem))
 
 

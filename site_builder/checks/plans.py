@@ -6,25 +6,19 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from site_builder.catalog import Catalog, Recipe
-from site_builder.compiler import Grammar, compile_plan
+from site_builder.catalog import Recipe
+from site_builder.collection import Collection
 from site_builder.compiler.context import key_of
 from site_builder.compiler.fitting import MAX_NODES
-from site_builder.errors import ContentError, Problem
+from site_builder.errors import Problem
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.plan import Condition, Layer, Plan
 from site_builder.resolve import resolve
 
 
-def plan_problems(catalog: Catalog) -> Iterator[Problem]:
-    grammar = Grammar.of(catalog.flag_tables)
-    vocabulary = (catalog.taxonomy, catalog.strategies, catalog.kv_stores)
-    for recipe in catalog.recipes.values():
-        try:
-            plan = compile_plan(recipe.id, recipe.file, vocabulary, grammar)
-        except ContentError as error:
-            yield from error.problems
-            continue
+def plan_problems(collection: Collection) -> Iterator[Problem]:
+    for recipe_id, plan in collection.plans.items():
+        recipe = collection.recipe(recipe_id)
         yield from _json_beside_dots(recipe, plan)
         yield from _ranks(recipe, plan)
 

@@ -49,7 +49,6 @@ class Theme:
         )
         environment.filters["code"] = code
         environment.filters["command_lines"] = command_lines
-        environment.filters["number"] = lambda value: f"{value:,.4g}" if value < 10_000 else f"{value:,.0f}"
         return environment
 
     @cached_property
@@ -67,6 +66,7 @@ def command_lines(process: ProcessView, way: str) -> list[Markup]:
     docker = process.docker_lines if way == "docker" else None
     exports = [] if docker else process.exports.split("\n") if process.exports else []
     found = [Markup('<span class="word">export</span> ') + line.removeprefix("export ") for line in exports]
+    found += [Markup("")] if exports else []
     lines = docker or process.command["lines"]
     indent = " " * (2 if docker else process.command["indent"])
     for number, words in enumerate(lines):
@@ -74,7 +74,7 @@ def command_lines(process: ProcessView, way: str) -> list[Markup]:
         first, rest = quote(words[0]), " ".join(quote(word) for word in words[1:])
         flag = Markup('<span class="flag">{}</span>').format(first)
         found.append((indent if number else "") + flag + (" " + rest if rest else "") + end)
-    return ([*found[: len(exports)], Markup(""), *found[len(exports) :]]) if exports else found
+    return found
 
 
 def code(text: str, language: str = "bash") -> Markup:

@@ -37,7 +37,7 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
         },
         "variants": {
             key: {
-                "name": _precision(view, key),
+                "name": file.variants[key].name or key,
                 "gb": file.variants[key].vram_minimum_gb,
                 "description": file.variants[key].description,
             }
@@ -82,11 +82,6 @@ def _dependencies(view: View) -> Iterator[dict[str, Any]]:
             yield {"command": command, "note": f"for {store.display_name}", "offload": key, "brands": brands}
         if store.router.install:
             yield {"command": store.router.install, "note": "for the router", "offload": key, "router": True}
-
-
-def _precision(view: View, key: str) -> str:
-    variant = view.recipe.file.variants[key]
-    return variant.label or variant.precision.upper() or key
 
 
 def _names(view: View) -> list[str]:

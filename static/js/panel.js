@@ -4,8 +4,9 @@ import { dockerLines, exportText, quote, shellText } from "./plan/shell.js";
 import * as view from "./view.js";
 
 const STORED = "placeholder:";
-const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
-const byId = (id) => document.getElementById(id);
+/** Work that may wait until nothing else is to be done. */
+export const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+export const byId = (id) => document.getElementById(id);
 
 /** An element with attributes and children. */
 function make(name, attributes = {}, ...children) {

@@ -1,12 +1,11 @@
 // The builder of a recipe page: a click settles the plan anew and draws what changed. The address is the state.
 import { copyButton } from "./copy.js";
-import { Panel } from "./panel.js";
+import { Panel, byId, idle } from "./panel.js";
 import { evaluate, factsOf } from "./plan/evaluate.js";
 import { isOpen } from "./plan/plan.js";
-import { canonical, parseQuery, splitQuery } from "./plan/query.js";
+import { askedOf, canonical, parseQuery, splitQuery } from "./plan/query.js";
 import { pick, resolve, settle } from "./plan/resolve.js";
 
-const byId = (id) => document.getElementById(id);
 const read = (id) => JSON.parse(byId(id).textContent);
 const plan = read("plan");
 const data = read("page-data");
@@ -14,9 +13,6 @@ const panel = new Panel(plan, data);
 const axes = new Map(plan.axes.map((axis) => [axis.id, axis]));
 let selection = {};
 let query = "";
-
-/** What has to be asked to get the selection of now. */
-const asking = () => parseQuery(plan, splitQuery(query)[0]).asked;
 
 /** The selection of an address. */
 function settled(text) {
@@ -36,7 +32,6 @@ function draw(next, anew = true) {
 
 const rows = [...document.querySelectorAll("[data-row]")];
 const options = [...document.querySelectorAll("a[data-axis]")];
-const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
 let drawn = 0;
 
 /** Rows and options as they are with the selection; what a closed option would take is worked out when there is time. */
@@ -53,7 +48,7 @@ function drawRows() {
   for (const text of document.querySelectorAll("[data-chosen]")) text.textContent = describe(text.dataset.chosen);
   drawn += 1;
   const now = drawn;
-  const asked = asking();
+  const asked = askedOf(plan, selection);
   const reach = (deadline) => {
     if (now !== drawn) return;
     while (closed.length && (!deadline || deadline.timeRemaining() > 2)) drawClosed(closed.pop(), asked);
@@ -135,7 +130,7 @@ function address(text) {
 function choose(option) {
   const axis = axes.get(option.dataset.axis);
   const value = isSwitch(option) ? (selection[axis.id] === "on" ? "off" : "on") : option.dataset.value;
-  const asked = pick(plan, asking(), [axis.id, value]);
+  const asked = pick(plan, askedOf(plan, selection), [axis.id, value]);
   if (asked === null) return;
   const before = draw(resolve(plan, { asked, notes: [] }).selection);
   byId("adjustments")?.remove();

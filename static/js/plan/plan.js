@@ -51,6 +51,11 @@ export function isOpen(axis, value, selection) {
   return anyHolds(openedBy(axis, value), selection);
 }
 
+/** The axis with an id; undefined for a choice that the plan does not have. */
+export function axisOf(plan, axisId) {
+  return plan.axes.find((axis) => axis.id === axisId);
+}
+
 export function parameterOf(axis) {
   return axis.parameter ?? axis.id;
 }

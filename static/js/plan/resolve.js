@@ -1,5 +1,5 @@
 // Settling a query into a selection. Twin of site_builder/resolve.py.
-import { anyHolds, holds, isOpen, lists, openedBy, parameterOf, valuesOf } from "./plan.js";
+import { anyHolds, axisOf, holds, isOpen, lists, openedBy, parameterOf, valuesOf } from "./plan.js";
 
 /** Axes that only say which process is shown first. */
 const RANKS = ["prefill_rank", "decode_rank", "kv_instance"];
@@ -54,7 +54,8 @@ export function onOffer(axis, selection) {
 /** What to ask so that a choice [axis, value] comes true with the fewest other changes; null if nothing does. */
 export function pick(plan, asked, choice) {
   const [axisId, value] = choice;
-  const axis = plan.axes.find((candidate) => candidate.id === axisId);
+  const axis = axisOf(plan, axisId);
+  if (!axis) return null;
   for (const attempt of attempts(plan, { ...asked, [axisId]: value }, axis)) {
     if (resolve(plan, { asked: attempt, notes: [] }).selection[axisId] === value) return attempt;
   }
@@ -90,9 +91,9 @@ function needed(axisId, values) {
 }
 
 function named(plan, axisId, selection) {
-  const axis = plan.axes.find((candidate) => candidate.id === axisId);
+  const axis = axisOf(plan, axisId);
   const value = selection[axisId] ?? "none";
-  if (axis.member === undefined) return `${parameterOf(axis)}=${value}`;
+  if (axis?.member === undefined) return `${axis ? parameterOf(axis) : axisId}=${value}`;
   return value === "on" ? `${parameterOf(axis)}=${axis.member}` : `${axis.member} ${value}`;
 }
 

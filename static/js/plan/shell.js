@@ -12,7 +12,7 @@ export function quote(text) {
 /** The command alone, one flag a line; content's own text is kept as written. */
 export function shellText(command) {
   if (command.text !== null) return command.text.replace(/\n+$/, "");
-  return joined(command.lines.map((line) => line.map(quote).join(" ")), command.indent);
+  return written(command.lines, command.indent);
 }
 
 /** The environment as `export` lines. A variable that would be set to itself is left to the reader to fill. */
@@ -44,7 +44,7 @@ export function dockerLines(command, facts) {
 /** `docker run` as text, one thing a line. */
 export function dockerText(command, facts) {
   const lines = dockerLines(command, facts);
-  return lines && joined(lines.map((line) => line.map(quote).join(" ")), 2);
+  return lines && written(lines, 2);
 }
 
 /** Paths of this machine that the container reads: a local checkpoint, and files that a variable names. */
@@ -54,6 +54,7 @@ function mounts(command, model) {
   return [...local, ...named.map(([, value]) => value)];
 }
 
-function joined(lines, indent) {
-  return lines.join(` \\\n${" ".repeat(indent)}`);
+/** Lines of words as one command that goes on from line to line. */
+export function written(lines, indent) {
+  return lines.map((line) => line.map(quote).join(" ")).join(` \\\n${" ".repeat(indent)}`);
 }
