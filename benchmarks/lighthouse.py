@@ -16,12 +16,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
 
 from site_builder.assets import ROOT
-from site_builder.collection import open_collection
+from site_builder.collection import Collection, open_collection
 from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
 from site_builder.running import listen
@@ -49,15 +51,28 @@ def main() -> None:
     if npx is None:
         sys.exit("lighthouse: node with npx is needed for this measurement")
     collection = open_collection(options.content)
+    with serving(collection) as base:
+        _measure(npx, base, options.paths or ["/", f"/{next(iter(collection.plans))}"])
+
+
+@contextmanager
+def serving(collection: Collection) -> Iterator[str]:
+    """The address of a server of the collection, without a slash at its end."""
     site = SiteContext(collection, Addresses(), Theme())
     listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(application(lambda: site), log_level="warning", access_log=False))
-    threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True).start()
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
     while not server.started:
         time.sleep(0.05)
-    base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server.should_exit = True
+    thread.join(timeout=10)
+
+
+def _measure(npx: str, base: str, paths: Sequence[str]) -> None:
     flags = "--headless=new --no-sandbox --disable-background-networking --disable-component-update --disable-sync"
-    for path in options.paths or ["/", f"/{next(iter(collection.plans))}"]:
+    for path in paths:
         command = [npx, "--yes", "lighthouse", base + path, "--output=json", "--quiet", f"--chrome-flags={flags}"]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env={**os.environ, "CHROME_PATH": chromium()}
@@ -74,7 +89,6 @@ def main() -> None:
                 and audit.get("scoreDisplayMode") in ("binary", "metricSavings")
             ):
                 print(f"  {audit['id']}: {audit.get('displayValue', audit['title'])}")
-    server.should_exit = True
 
 
 if __name__ == "__main__":

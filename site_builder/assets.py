@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rjsmin import jsmin  # type: ignore[import-untyped]
+
 #: The folder of the project that holds content, themes and static files.
 ROOT = Path(__file__).resolve().parent.parent
 SUFFIXES = (".css", ".js", ".svg", ".png", ".ico", ".woff2", ".webmanifest")
@@ -36,7 +38,7 @@ def load_assets(*folders: Path) -> Assets:
     for folder in folders:
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if path.is_file() and path.suffix in SUFFIXES:
-                contents[path.relative_to(folder).as_posix()] = path.read_bytes()
+                contents[path.relative_to(folder).as_posix()] = _read(path)
     sheets = sorted(name for name in contents if name.endswith(".css"))
     if sheets:
         # One sheet is one request; the parts stay apart for their readers, and a theme overlays them one by one.
@@ -46,3 +48,9 @@ def load_assets(*folders: Path) -> Assets:
         digest.update(f"{name}\0{len(contents[name])}\0".encode() + contents[name])
     prefix = f"assets/{digest.hexdigest()[:12]}"
     return Assets(prefix, {f"{prefix}/{name}": contents[name] for name in sorted(contents)})
+
+
+def _read(path: Path) -> bytes:
+    """A file as it is sent: scripts without the comments and spaces that are for their readers."""
+    content = path.read_bytes()
+    return jsmin(content.decode()).encode() if path.suffix == ".js" else content

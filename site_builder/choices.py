@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from site_builder.plan import Axis, is_open, parameter_of, values_of
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OptionView:
-    """One option of a choice: ``open`` now, or reachable at ``query`` by moving other choices, or neither."""
+    """One option of a choice: ``open`` now, or reachable at ``query`` by moving other choices, or neither.
+
+    An option can stand for several ``values`` of its axis: it is selected with any of them.
+    """
 
     id: str
     axis: str
@@ -28,19 +32,17 @@ class OptionView:
     verified: bool = False
     group: str = ""
     recommended: bool = False
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class ChoiceView:
-    """One row of the builder. ``kind`` is one (pick one option) or many (switches)."""
+class Row:
+    """A row of options. It is shown while the axis has one of the values of ``within``; always where that is empty."""
 
-    parameter: str
     label: str
-    kind: str
     options: list[OptionView]
-    axis: str = ""
-    description: str = ""
-    hidden: bool = False
+    within: tuple[str, ...] = ()
+    hint: str = ""
 
     @property
     def groups(self) -> dict[str, list[OptionView]]:
@@ -51,6 +53,31 @@ class ChoiceView:
         return found
 
 
+@dataclass(frozen=True)
+class ChoiceView:
+    """One choice of the builder. ``kind`` is one (pick one option) or many (switches).
+
+    ``options`` are all of its values; ``rows`` are how a person picks among them, where that is not one row.
+    """
+
+    parameter: str
+    label: str
+    kind: str
+    options: list[OptionView]
+    axis: str = ""
+    description: str = ""
+    hidden: bool = False
+    hint: str = ""
+    arranged: Sequence[Row] = ()
+
+    @cached_property
+    def rows(self) -> Sequence[Row]:
+        return self.arranged or [Row(self.label, self.options, hint=self.hint)]
+
+
+#: The key-value stores as one entry of the offload row: where it stands, its label, the label of the row below.
+_STORES = "stores"
+_STORE_ROW = (3, "Key-value store", "Topology")
 _LABELS = {
     "variant": "Variant",
     "hardware": "Hardware",
@@ -86,31 +113,130 @@ def choices_of(view: View) -> Iterator[ChoiceView]:
                 yield switches[name]
             switches[name].options.append(_switch(view, axis))
             continue
-        options = [_option(view, axis, value) for value in values_of(axis)]
-        label = _LABELS.get(name) or f"Mode of {axis.get('member', name).replace('_', ' ')}"
+        options = [_option(view, axis, (value,), _describe(view, axis, value)) for value in values_of(axis)]
         if len(options) > 1 or name in ("hardware", "variant", "strategy"):
             hidden = axis["id"] not in view.selection
-            description = "" if hidden else _description(view, axis)
-            yield ChoiceView(name, label, "one", options, axis["id"], description, hidden)
+            description = "" if hidden else description_of(view, axis, view.selection[axis["id"]])
+            label, hint = _label(view, axis)
+            rows = list(_rows(view, axis, options))
+            yield ChoiceView(name, label, "one", options, axis["id"], description, hidden, hint, rows)
 
 
-def _option(view: View, axis: Axis, value: str) -> OptionView:
-    label, note, verified = _describe(view, axis, value)
+def _label(view: View, axis: Axis) -> tuple[str, str]:
+    """The label of a row and a hint beside it; omni recipes may have words of their own."""
+    name, omni = parameter_of(axis), view.recipe.file.omni
+    label = _LABELS.get(name) or f"Mode of {axis.get('member', name).replace('_', ' ')}"
+    if omni and name == "task":
+        return omni.task_label or label, omni.task_hint
+    if omni and name == "variant":
+        return omni.variant_label or label, omni.variant_hint
+    return label, ""
+
+
+def _rows(view: View, axis: Axis, options: list[OptionView]) -> Iterator[Row]:
+    """The rows of a choice whose options are arranged; none where they stand in one row."""
+    if axis["id"] == "kv_offload":
+        yield from _offload_rows(view, axis, options)
+    elif axis["id"] == "task" and facets_of(view):
+        yield from _task_rows(view, axis)
+
+
+def facets_of(view: View) -> dict[str, dict[str, str]]:
+    """What each task of an omni recipe has on each of the recipe's task axes; empty where a task leaves one out."""
+    omni = view.recipe.file.omni
+    axes = [axis.id for axis in omni.task_axes] if omni else []
+    tasks = omni.all_tasks if omni and axes else []
+    complete = all(name in task.axes for task in tasks for name in axes)
+    return {task.name: {name: task.axes[name] for name in axes} for task in tasks} if complete else {}
+
+
+def _task_rows(view: View, axis: Axis) -> Iterator[Row]:
+    facets, omni = facets_of(view), view.recipe.file.omni
+    for facet in omni.task_axes if omni else []:
+        options = []
+        for entry in facet.options:
+            values = tuple(task for task, parts in facets.items() if parts[facet.id] == entry.id)
+            if values:
+                options.append(_option(view, axis, values, (entry.label or entry.id, "", False), entry.id))
+        yield Row(facet.label or facet.id.replace("_", " ").capitalize(), options, hint=facet.hint)
+
+
+def _offload_rows(view: View, axis: Axis, options: list[OptionView]) -> Iterator[Row]:
+    """Options of a group, and the topologies of a store, stand in a row of their own under one entry."""
+    taxonomy, stores = view.collection.catalog.taxonomy, view.collection.catalog.kv_stores
+    entries: list[tuple[int, OptionView]] = []
+    below: dict[str, list[OptionView]] = {}
+    for option in options:
+        known = taxonomy.kv_offload.get(option.id)
+        group = _STORES if option.id in stores else (known and known.group) or ""
+        if group:
+            below.setdefault(group, []).append(option)
+        else:
+            entries.append((known.order if known else 0, option))
+    rows = []
+    for group, members in below.items():
+        block = taxonomy.kv_offload_groups.get(group)
+        order, label, under = _STORE_ROW if group == _STORES else (99, group, "Kind")
+        if block:
+            order, label, under = block.order, block.display_name, block.sub_row_label or under
+        if len(members) == 1:
+            entries.append((order, members[0]))
+            continue
+        values = tuple(option.id for option in members)
+        entries.append((order, _option(view, axis, values, (label, "", False), group)))
+        named = [replace(option, label=_short(view, option)) for option in members]
+        rows.append(Row(under, named, values, hint=block.description if block else ""))
+    if rows:
+        yield Row(_LABELS["kv_offload"], [option for _, option in sorted(entries, key=lambda entry: entry[0])])
+        yield from rows
+
+
+def _short(view: View, option: OptionView) -> str:
+    catalog = view.collection.catalog
+    known = catalog.taxonomy.kv_offload.get(option.id) or catalog.kv_stores[option.id]
+    return known.label or option.label
+
+
+def _option(
+    view: View, axis: Axis, values: tuple[str, ...], shown: tuple[str, str, bool], name: str | None = None
+) -> OptionView:
+    label, note, verified = shown
     settled = view.selection.get(axis["id"])
-    selected = settled == value
-    wanted = None if selected or settled is None else pick(view.plan, view.asked, (axis["id"], value))
+    selected = settled in values
+    reachable = (
+        []
+        if selected or settled is None
+        else [pick(view.plan, view.asked, (axis["id"], value)) for value in _nearest(view, axis, values)]
+    )
+    wanted = next((asked for asked in reachable if asked is not None), None)
     return OptionView(
-        value,
+        name or values[0],
         axis["id"],
         label,
         note,
         selected,
-        settled is not None and is_open(axis, value, view.selection),
+        settled is not None and any(is_open(axis, value, view.selection) for value in values),
         view.query if selected else _query_of(view, wanted),
         verified,
-        _brand(view, value) if axis["id"] == "hardware" else "",
-        axis["id"] == "strategy" and settle(axis, view.selection, {}) == value,
+        _brand(view, values[0]) if axis["id"] == "hardware" else "",
+        axis["id"] == "strategy" and settle(axis, view.selection, {}) == values[0],
+        values,
     )
+
+
+def _nearest(view: View, axis: Axis, values: tuple[str, ...]) -> list[str]:
+    """The values in the order in which an option that stands for them takes them.
+
+    Open ones first, then those that differ least from the task now. Twin of nearest in ``recipe.js``.
+    """
+    facets = facets_of(view) if axis["id"] == "task" and len(values) > 1 else {}
+    now = facets.get(view.selection.get("task", ""), {})
+
+    def distance(value: str) -> tuple[bool, int]:
+        differing = [part for part, option in facets.get(value, {}).items() if now.get(part) != option]
+        return not is_open(axis, value, view.selection), len(differing)
+
+    return sorted(values, key=distance)
 
 
 def _brand(view: View, hardware: str) -> str:
@@ -143,7 +269,7 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
         variant = file.variants[value]
         return variant.name or value, f"{variant.vram_minimum_gb:g} GB", False
     if name == "strategy":
-        return catalog.strategies[value].display_name, catalog.strategies[value].orientation or "", False
+        return catalog.strategies[value].display_name, "", False
     if name == "features":
         return (
             file.features[value].label or value.replace("_", " ").capitalize(),
@@ -166,13 +292,14 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
     return value, "", False
 
 
-def _description(view: View, axis: Axis) -> str:
-    """What the chosen option means, for the choices where that helps."""
-    catalog, value = view.collection.catalog, view.selection[axis["id"]]
+def description_of(view: View, axis: Axis, value: str) -> str:
+    """What an option means, for the choices where that helps."""
+    catalog = view.collection.catalog
     if axis["id"] == "strategy":
-        return catalog.strategies[value].description
+        strategy = catalog.strategies[value]
+        return f"For {strategy.orientation}: {strategy.description}" if strategy.orientation else strategy.description
     if axis["id"] == "variant":
-        return view.variant.description
+        return view.recipe.file.variants[value].description
     if axis["id"] == "hardware":
-        return view.hardware.description
+        return catalog.taxonomy.hardware_profiles[value].description
     return _describe(view, axis, value)[1]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from site_builder.choices import Row
 from site_builder.collection import Collection
 from site_builder.pages import SiteContext, find_page
 from site_builder.query import configuration
@@ -357,7 +358,43 @@ def test_the_recommended_strategy_is_marked(small: Collection) -> None:
     row = next(choice for choice in view.choices if choice.parameter == "strategy")
     assert [option.id for option in row.options if option.recommended] == ["single_node_tep"]
     hardware = next(choice for choice in view.choices if choice.parameter == "hardware")
-    assert list(hardware.groups) == ["NVIDIA", "AMD"]
+    assert list(hardware.rows[0].groups) == ["NVIDIA", "AMD"]
+
+
+def test_offload_options_of_a_group_and_stores_have_a_row_of_their_own(tmp_path: Path) -> None:
+    def rows(folder: str, support: dict[str, str]) -> list[Row]:
+        query = "kv_offload=kv_store_centralized_mooncake"
+        view = answered(tmp_path / folder, query, kv_offload_support=support)
+        return list(next(choice for choice in view.choices if choice.parameter == "kv_offload").rows)
+
+    main, *below = rows("both", {"offloading_cpu": "verified", "offloading_fs": "verified"})
+    assert [option.id for option in main.options] == ["off", "simple", "offloading", "stores", "lmcache"]
+    assert [(row.label, [option.id for option in row.options]) for row in below] == [
+        ("Offload Tiers", ["offloading_cpu", "offloading_fs"]),
+        ("Topology", ["kv_store_distributed_mooncake", "kv_store_centralized_mooncake"]),
+    ]
+    chosen = {option.id: (option.selected, option.query) for option in main.options}
+    assert chosen["stores"] == (True, "kv_offload=kv_store_centralized_mooncake")
+    assert chosen["offloading"] == (False, "kv_offload=offloading_cpu")
+    main, *below = rows("one", {"offloading_fs": "verified"})
+    assert [option.id for option in main.options] == ["off", "simple", "offloading_fs", "stores", "lmcache"]
+    assert [row.label for row in below] == ["Topology"]
+
+
+def test_omni_tasks_are_picked_on_their_axes_and_move_as_little_as_they_can(small: Collection) -> None:
+    def queries(query: str) -> dict[str, list[tuple[str, bool, str | None]]]:
+        view = answer(small, "zeta/Paint", query)
+        choice = next(choice for choice in view.choices if choice.parameter == "task")
+        return {row.label: [(entry.id, entry.selected, entry.query) for entry in row.options] for row in choice.rows}
+
+    assert queries("") == {
+        "Quality": [("sketch", True, ""), ("full", False, "task=full_t2i")],
+        "Source": [("words", True, ""), ("picture", False, "task=edit")],
+    }
+    assert queries("task=edit") == {
+        "Quality": [("sketch", False, ""), ("full", True, "task=edit")],
+        "Source": [("words", False, "task=full_t2i"), ("picture", True, "task=edit")],
+    }
 
 
 def test_example_requests_use_the_name_that_is_served(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.browse import Browse, Entry
+from site_builder.choices import OptionView
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.render.for_web import linked_data
@@ -105,7 +106,7 @@ class Surroundings:
 
 
 def recipe_page(view: View, around: Surroundings) -> str:
-    guide = read(view.recipe.file.guide)
+    guide = read(view.recipe.file.guide, around.addresses.to(view.id), around.addresses.path)
     return around.theme.render(
         "recipe.html",
         around.context(
@@ -113,6 +114,8 @@ def recipe_page(view: View, around: Surroundings) -> str:
             view=view,
             file=view.recipe.file,
             guide=guide,
+            prepared=around.addresses.prepared,
+            option_address=lambda option: _option_address(view, option, around.addresses),
             plan_json=embedded(view.plan),
             linked_data=embedded(linked_data(view, around.site, around.addresses)),
             picture=around.addresses.full(f"pictures/{view.id}.png"),
@@ -124,6 +127,16 @@ def recipe_page(view: View, around: Surroundings) -> str:
             ],
         ),
     )
+
+
+def _option_address(view: View, option: OptionView, addresses: Addresses) -> str | None:
+    """Where an option leads without scripts: to its configuration, or on a file host to the file that holds it."""
+    if option.query is None:
+        return None
+    if not addresses.prepared:
+        return addresses.to(view.id, option.query)
+    folder = {"hardware": "hw", "strategy": "strategies"}.get(option.axis)
+    return addresses.to(f"{view.id}/{folder}/{option.id}.md") if folder and option.open else None
 
 
 def home_page(entries: Sequence[Entry], around: Surroundings) -> str:

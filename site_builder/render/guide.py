@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import urljoin, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -49,10 +50,16 @@ def _parser() -> MarkdownIt:
 
 
 @lru_cache(maxsize=1024)
-def read(markdown: str) -> Guide:
-    """A guide as HTML. Headings start at level 2 there, as the page's own title is level 1."""
+def read(markdown: str, page: str = "/", root: str = "") -> Guide:
+    """A guide as HTML. Headings start at level 2 there, as the page's own title is level 1.
+
+    Its relative links count from ``page``, as they do in the check, and those that start with a slash from ``root``;
+    they are written out, as a host may serve the page with a slash at its end.
+    """
     tokens = _parser().parse(markdown)
     for token in tokens:
+        for child in token.children or []:
+            _place(child, page, root)
         # The page allows no inline styles: columns are aligned by class.
         style = token.attrs.pop("style", None)
         if style:
@@ -63,6 +70,14 @@ def read(markdown: str) -> Guide:
         if token.type == "heading_open" and token.attrGet("id")
     ]
     return Guide(_parser().renderer.render(tokens, _parser().options, {}), headings)
+
+
+def _place(token: Token, page: str, root: str) -> None:
+    """Make the address of a link or picture whole, where it is one on this site."""
+    name = {"link_open": "href", "image": "src"}.get(token.type, "")
+    address = str(token.attrs.get(name, ""))
+    if address and not address.startswith(("#", "//")) and not urlsplit(address).scheme:
+        token.attrs[name] = root + address if address.startswith("/") else urljoin(page, address)
 
 
 def _plain(inline: Token) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from site_builder.choices import description_of, facets_of
+from site_builder.plan import parameter_of
 from site_builder.requests import requests_of
 from site_builder.urls import Addresses
 from site_builder.views import PLACEHOLDERS, View, describe_placeholder
@@ -19,7 +21,6 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
     catalog, file = view.collection.catalog, view.recipe.file
     axes = {axis["id"]: axis for axis in view.plan["axes"]}
     profiles = {name: catalog.taxonomy.hardware_profiles[name] for name in axes["hardware"]["options"]}
-    strategies = axes["strategy"]["options"] if "strategy" in axes else []
     return {
         "id": view.id,
         "path": addresses.recipe(view.id),
@@ -31,7 +32,6 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
                 "gb": profile.vram_gb,
                 "brand": profile.brand.lower(),
                 "verified": file.meta.hardware.get(name) == "verified",
-                "description": profile.description,
             }
             for name, profile in profiles.items()
         },
@@ -39,11 +39,15 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
             key: {
                 "name": file.variants[key].name or key,
                 "gb": file.variants[key].vram_minimum_gb,
-                "description": file.variants[key].description,
             }
             for key in axes["variant"]["options"]
         },
-        "strategies": {name: {"description": catalog.strategies[name].description} for name in strategies},
+        "descriptions": {
+            axis["id"]: {value: text for value in axis["options"] if (text := description_of(view, axis, value))}
+            for axis in view.plan["axes"]
+            if "options" in axis and parameter_of(axis) not in ("features", "advanced")
+        },
+        "facets": facets_of(view),
         "stores": [key for key in catalog.kv_stores if key in axes.get("kv_offload", {"options": []})["options"]],
         "requests": {task: _requests(view, task) for task in (axes["task"]["options"] if "task" in axes else [""])},
         "dependencies": list(_dependencies(view)),

@@ -219,5 +219,6 @@ class Site(Model):
     tagline: str = ""
     base_url: str = ""
     edit_url: str = ""
+    issues_url: str = ""
     links: list[Link] = []
     providers: dict[str, Provider] = {}

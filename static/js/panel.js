@@ -4,6 +4,8 @@ import { dockerLines, exportText, quote, shellText } from "./plan/shell.js";
 import * as view from "./view.js";
 
 const STORED = "placeholder:";
+/** How long the lines that a choice changed are marked. */
+const MARKED_MS = 2500;
 /** Work that may wait until nothing else is to be done. */
 export const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
 export const byId = (id) => document.getElementById(id);
@@ -23,9 +25,43 @@ function blocks(id, entries) {
   );
 }
 
-/** The text of a line of nodes and strings. */
+/** The text of a line, whose parts are texts and [class, text]. */
 function textOf(line) {
-  return line.map((part) => (typeof part === "string" ? part : part.textContent)).join("");
+  return line.map((part) => (typeof part === "string" ? part : part[1])).join("");
+}
+
+function lineOf(line, changed) {
+  const parts = line.map((part) => (typeof part === "string" ? part : make("span", { class: part[0] }, part[1])));
+  return make("span", { class: changed ? "line changed" : "line" }, ...parts, "\n");
+}
+
+/** Another text for an element, where it is another one. */
+function write(id, text) {
+  const element = byId(id);
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Put lines into a block of code: those at its begin and end that stay the same stay, so that little is laid out anew. */
+function drawLines(code, lines, before) {
+  const old = [...code.children];
+  const texts = lines.map((line) => `${textOf(line)}\n`);
+  const stays = (element, text) => element?.textContent === text;
+  let head = 0;
+  while (head < lines.length && stays(old[head], texts[head])) head += 1;
+  let tail = 0;
+  const most = Math.min(old.length, lines.length) - head;
+  while (tail < most && stays(old[old.length - 1 - tail], texts[lines.length - 1 - tail])) tail += 1;
+  for (const element of old) element.classList.remove("changed");
+  for (const element of old.slice(head, old.length - tail)) element.remove();
+  const fresh = lines.slice(head, lines.length - tail).map((line) => lineOf(line, before.size && !before.has(textOf(line))));
+  if (tail) old[old.length - tail].before(...fresh);
+  else code.append(...fresh);
+  // No animation: it would paint every frame of its time, on a phone too.
+  setTimeout(() => fresh.forEach((element) => element.classList.remove("changed")), MARKED_MS);
+}
+
+function same(some, others) {
+  return some.length === others.length && some.every((one, index) => one === others[index]);
 }
 
 function stored(name) {
@@ -42,6 +78,7 @@ export class Panel {
     this.data = data;
     this.values = new Map();
     this.parts = new Map();
+    this.built = new Map();
     this.shown = "";
     this.before = new Set();
     this.draws = 0;
@@ -54,6 +91,8 @@ export class Panel {
       const tab = event.target.closest("[role=tab]");
       if (tab) this.show(tab.id.slice(4));
     });
+    // A table of origins is made when a person opens it; the event does not bubble.
+    byId("processes").addEventListener("toggle", (event) => this.explain(event.target.closest(".process")), true);
   }
 
   /** Take over what the server drew, or draw a configuration anew and mark the lines that changed. */
@@ -66,6 +105,7 @@ export class Panel {
     }
     byId("actions").children[1].hidden = this.list.length < 2;
     if (!this.list.some((entry) => entry.id === this.shown)) this.shown = this.first();
+    if (!anew) this.list.forEach((entry, index) => this.built.set(entry.id, { key: this.shape(entry, index), section: byId(`process-${entry.id}`) }));
     if (anew) this.repaint(commands);
     else if ([...this.values.values()].some(Boolean)) this.commands();
     else this.remember(this.list.flatMap((entry) => this.lines(entry).map(textOf)));
@@ -83,52 +123,67 @@ export class Panel {
 
   repaint(commands) {
     const facts = view.facts(this.plan, this.data, this.selection, this.facts, commands);
-    byId("summary").textContent = facts.summary;
-    byId("verified").textContent = facts.verified;
+    write("summary", facts.summary);
+    write("verified", facts.verified);
     byId("verified").hidden = !facts.verified;
-    byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { class: "warning" }, text)));
+    const warnings = [...byId("warnings").children];
+    if (!same(warnings.map((warning) => warning.textContent), facts.warnings)) {
+      byId("warnings").replaceChildren(...facts.warnings.map((text) => make("p", { class: "warning" }, text)));
+    }
     const meter = byId("meter");
     meter.max = Math.max(facts.available, facts.floor);
     meter.value = facts.floor;
-    byId("fit-text").textContent = facts.fit;
-    byId("tabs").hidden = this.list.length < 2;
-    byId("tabs").replaceChildren(
-      ...(this.list.length < 2 ? [] : this.list.map((entry, index) => this.tab(entry, index))),
-    );
-    byId("processes").replaceChildren(...this.list.map((entry, index) => this.process(entry, index)));
+    write("fit-text", facts.fit);
+    this.frames();
     this.commands();
     this.draws += 1;
     const draw = this.draws;
     idle(() => {
       if (draw !== this.draws) return;
       this.list.forEach((entry) => this.complete(entry));
+      byId("pip").hidden = !this.facts.pip;
+      byId("pip").firstElementChild.textContent = this.facts.pip ?? "";
+      byId("image").textContent = this.facts.image ?? "";
+      byId("image-line").hidden = !this.facts.image;
       blocks("requests", view.requests(this.plan, this.data, this.selection, this.facts, commands));
       blocks("dependencies", view.dependencies(this.data, this.selection, commands));
     });
-    const pip = byId("pip");
-    pip.hidden = !this.facts.pip;
-    pip.firstElementChild.textContent = this.facts.pip ?? "";
-    byId("image").textContent = this.facts.image ?? "";
-    byId("image-line").hidden = !this.facts.image;
+  }
+
+  /** A tab and a section for each process; those that stay as they are stay in place. */
+  frames() {
+    const tabs = this.list.length < 2 ? [] : this.list;
+    byId("tabs").hidden = !tabs.length;
+    const built = new Map();
+    const sections = this.list.map((entry, index) => {
+      const key = this.shape(entry, index);
+      const kept = this.built.get(entry.id);
+      const section = kept?.key === key ? kept.section : this.process(entry, index);
+      built.set(entry.id, { key, section });
+      return section;
+    });
+    this.built = built;
+    if (!same([...byId("processes").children], sections)) {
+      byId("processes").replaceChildren(...sections);
+      byId("tabs").replaceChildren(...tabs.map((entry, index) => this.tab(entry, index)));
+      this.marked = "";
+    }
+    if (this.marked !== this.shown) this.mark();
+  }
+
+  /** What the structure of a section depends on. */
+  shape(entry, index) {
+    return JSON.stringify([index, this.list.length > 1, entry.title, entry.command.files]);
   }
 
   tab(entry, index) {
-    const chosen = entry.id === this.shown;
-    const tab = make("button", {
-      type: "button",
-      role: "tab",
-      id: `tab-${entry.id}`,
-      "aria-controls": `process-${entry.id}`,
-      "aria-selected": String(chosen),
-    });
-    if (!chosen) tab.tabIndex = -1;
+    const tab = make("button", { type: "button", role: "tab", id: `tab-${entry.id}`, "aria-controls": `process-${entry.id}` });
     tab.textContent = `${index + 1}. ${entry.title}`;
     return tab;
   }
 
   process(entry, index) {
     const section = make("section", { class: "process", id: `process-${entry.id}` });
-    if (entry.id === this.shown) section.classList.add("current");
     if (this.list.length > 1) section.append(make("h3", {}, `${index + 1}. ${entry.title}`));
     for (const file of entry.command.files) {
       const text = JSON.stringify(file.config, null, 2);
@@ -142,15 +197,23 @@ export class Panel {
     return section;
   }
 
-  why(entry) {
+  /** The origins of the flags of a process: a closed block, or its table where it is open. */
+  explain(section) {
+    const entry = this.list.find((one) => `process-${one.id}` === section.id);
+    let why = section.querySelector(".why");
+    if (!entry?.command.because.length) why?.remove();
+    else if (!why) section.append(make("details", { class: "why" }, make("summary", {}, "Why each flag is there")));
+    else if (why.open) why.replaceChildren(why.firstElementChild, this.origins(entry));
+  }
+
+  origins(entry) {
     const rows = entry.command.because.map((reason) =>
       make("tr", {}, make("td", {}, make("code", {}, reason.flag)), make("td", {}, reason.origin)),
     );
     const head = make("tr", {}, make("th", { scope: "col" }, "Flag or variable"), make("th", { scope: "col" }, "Comes from"));
     const table = make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
     const label = `Origins of the flags: ${entry.title}`;
-    const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
-    return make("details", { class: "why" }, make("summary", {}, "Why each flag is there"), scroll);
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
   }
 
   /** Fill every command in again: after a choice, and after a placeholder changed. */
@@ -171,13 +234,8 @@ export class Panel {
     const section = byId(`process-${entry.id}`);
     if (!part || !section) return;
     this.parts.delete(entry.id);
-    const elements = part.lines.flatMap((line) => {
-      const element = make("span", { class: "line" }, ...line);
-      if (part.before.size && !part.before.has(textOf(line))) element.classList.add("changed");
-      return [element, "\n"];
-    });
-    section.querySelector("pre.command code").replaceChildren(...elements);
-    if (entry.command.because.length && !section.querySelector(".why")) section.append(this.why(entry));
+    drawLines(section.querySelector("pre.command code"), part.lines, part.before);
+    this.explain(section);
   }
 
   /** The lines that are shown, so that the next choice can mark what it changed. */
@@ -185,19 +243,19 @@ export class Panel {
     this.before = new Set(lines);
   }
 
-  /** A command as lines of nodes, with placeholders filled in. Twin of as_html.command_lines. */
+  /** A command as lines (see textOf), with placeholders filled in. Twin of as_html.command_lines. */
   lines(entry) {
     const { command } = entry;
     if (command.text !== null) return shellText(command).split("\n").map((line) => [this.filled(line)]);
     const docker = this.selection.install === "docker" && command.role !== "router" ? dockerLines(command, this.facts) : null;
     const exports = docker ? [] : exportText(command.env).split("\n").filter(Boolean);
-    const found = exports.map((line) => [make("span", { class: "word" }, "export"), this.filled(line.slice(6))]);
+    const found = exports.map((line) => [["word", "export"], this.filled(line.slice(6))]);
     if (exports.length) found.push([""]);
     const lines = docker ?? command.lines;
     const indent = " ".repeat(docker ? 2 : command.indent);
     lines.forEach((words, index) => {
       const [first, ...rest] = words.map(quote);
-      const flag = make("span", { class: "flag" }, this.filled(first));
+      const flag = ["flag", this.filled(first)];
       const end = index + 1 < lines.length ? " \\" : "";
       found.push([index ? indent : "", flag, this.filled(rest.length ? ` ${rest.join(" ")}` : "") + end]);
     });
@@ -218,6 +276,9 @@ export class Panel {
 
   fields(commands) {
     const open = view.placeholders(this.data, this.facts, commands);
+    const names = open.map(([name]) => name).join();
+    if (this.asked === names) return;
+    this.asked = names;
     byId("fill").hidden = !open.length;
     byId("placeholders").replaceChildren(
       ...open.map(([name, description]) => {
@@ -249,12 +310,20 @@ export class Panel {
   show(id) {
     this.shown = id;
     this.complete(this.current());
+    this.mark();
+  }
+
+  /** Mark the tab and the section that are shown. */
+  mark() {
+    this.marked = this.shown;
     for (const tab of byId("tabs").children) {
-      const chosen = tab.id === `tab-${id}`;
+      const chosen = tab.id === `tab-${this.shown}`;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
     }
-    for (const section of byId("processes").children) section.classList.toggle("current", section.id === `process-${id}`);
+    for (const section of byId("processes").children) {
+      section.classList.toggle("current", section.id === `process-${this.shown}`);
+    }
   }
 
   key(event) {

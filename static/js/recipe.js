@@ -22,12 +22,13 @@ function settled(text) {
 }
 
 function draw(next, anew = true) {
-  const before = selection;
-  selection = next;
-  query = canonical(plan, next);
-  panel.draw(next, factsOf(plan, next), evaluate(plan, next), anew);
+  drawCommand(next, anew);
   if (anew) drawRows();
-  return before;
+}
+
+function drawCommand(next, anew = true) {
+  selection = next;
+  panel.draw(next, factsOf(plan, next), evaluate(plan, next), anew);
 }
 
 const rows = [...document.querySelectorAll("[data-row]")];
@@ -36,25 +37,31 @@ let drawn = 0;
 
 /** Rows and options as they are with the selection; what a closed option would take is worked out when there is time. */
 function drawRows() {
+  query = canonical(plan, selection);
   byId("reset").hidden = !query;
   for (const row of rows) {
     const axis = axes.get(row.dataset.row);
-    if (axis) row.hidden = !(axis.id in selection);
+    const { within } = row.dataset;
+    if (axis) row.hidden = within ? !within.split(" ").includes(selection[axis.id]) : !(axis.id in selection);
   }
   for (const note of document.querySelectorAll("[data-note]")) note.hidden = note.dataset.note !== selection.hardware;
   drawRecommended();
   drawForms();
   const closed = options.filter((option) => !drawOption(option));
-  for (const text of document.querySelectorAll("[data-chosen]")) text.textContent = describe(text.dataset.chosen);
+  for (const text of document.querySelectorAll("[data-chosen]")) {
+    const { chosen } = text.dataset;
+    text.textContent = data.descriptions[chosen]?.[selection[chosen]] ?? "";
+  }
+  drawCheckpoint();
   drawn += 1;
   const now = drawn;
   const asked = askedOf(plan, selection);
-  const reach = (deadline) => {
+  const some = (deadline) => {
     if (now !== drawn) return;
     while (closed.length && (!deadline || deadline.timeRemaining() > 2)) drawClosed(closed.pop(), asked);
-    if (closed.length) idle(reach);
+    if (closed.length) idle(some);
   };
-  idle(reach);
+  idle(some);
 }
 
 /** The same configuration in other forms; a file host has them for the default only. */
@@ -62,6 +69,16 @@ function drawForms() {
   if (data.prepared) return;
   for (const form of document.querySelectorAll("#forms a[data-form]")) {
     form.search = query;
+  }
+}
+
+/** Links to what is served; a model in a folder of the machine has none. */
+function drawCheckpoint() {
+  const { model } = factsOf(plan, selection);
+  for (const link of document.querySelectorAll("a[data-checkpoint]")) {
+    link.href = `https://huggingface.co/${model}`;
+    if (link.textContent.includes("/")) link.textContent = model;
+    (link.closest(".chosen") ?? link).hidden = model.startsWith("/");
   }
 }
 
@@ -76,17 +93,39 @@ function drawRecommended() {
 }
 
 const isSwitch = (option) => option.getAttribute("role") === "switch";
-const valueOf = (option) => (isSwitch(option) ? "on" : option.dataset.value);
+const valuesOf = (option) => (isSwitch(option) ? ["on"] : option.dataset.value.split(" "));
+
+/** The values that an option stands for, in the order in which it takes them. Twin of choices._nearest. */
+function nearest(option) {
+  const axis = axes.get(option.dataset.axis);
+  const now = data.facets[selection.task] ?? {};
+  const distance = (value) => {
+    const differing = Object.entries(data.facets[value] ?? {}).filter(([part, one]) => now[part] !== one).length;
+    return differing + (isOpen(axis, value, selection) ? 0 : 100);
+  };
+  const values = valuesOf(option);
+  return values.length > 1 ? values.sort((one, other) => distance(one) - distance(other)) : values;
+}
+
+/** What has to be asked for to get an option; null where nothing gets it. */
+function reach(option, asked) {
+  for (const value of nearest(option)) {
+    const found = pick(plan, asked, [option.dataset.axis, value]);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 /** One option; whether it is open now. */
 function drawOption(option) {
   const axis = axes.get(option.dataset.axis);
-  const chosen = selection[axis.id] === valueOf(option);
+  const values = valuesOf(option);
+  const chosen = values.includes(selection[axis.id]);
   option.classList.toggle("selected", chosen);
   if (isSwitch(option)) option.setAttribute("aria-checked", String(chosen));
   else if (chosen) option.setAttribute("aria-current", "true");
   else option.removeAttribute("aria-current");
-  if (!chosen && !isOpen(axis, valueOf(option), selection)) return false;
+  if (!chosen && !values.some((value) => isOpen(axis, value, selection))) return false;
   option.classList.remove("moves", "closed");
   option.removeAttribute("aria-disabled");
   if (!option.hasAttribute("href")) option.href = data.path;
@@ -97,7 +136,7 @@ function drawOption(option) {
 /** An option that is not open: reachable by moving other choices, or not at all. */
 function drawClosed(option, asked) {
   const axis = axes.get(option.dataset.axis);
-  const reachable = axis.id in selection && pick(plan, asked, [axis.id, valueOf(option)]) !== null;
+  const reachable = axis.id in selection && reach(option, asked) !== null;
   option.classList.toggle("moves", reachable);
   option.classList.toggle("closed", !reachable);
   if (reachable) {
@@ -108,12 +147,6 @@ function drawClosed(option, asked) {
     option.removeAttribute("href");
   }
   if (axis.spans) option.parentElement.hidden = !reachable;
-}
-
-function describe(axisId) {
-  const value = selection[axisId];
-  const tables = { hardware: data.hardware, variant: data.variants, strategy: data.strategies };
-  return tables[axisId]?.[value]?.description ?? "";
 }
 
 /** What a choice moved besides itself, for people who do not see it. */
@@ -127,20 +160,38 @@ function address(text) {
   return data.path + (text ? `?${text}` : "");
 }
 
+/** What a click on an option asks for; null where nothing gets it. */
+function wanted(option) {
+  const asked = askedOf(plan, selection);
+  const { axis } = option.dataset;
+  if (isSwitch(option)) return pick(plan, asked, [axis, selection[axis] === "on" ? "off" : "on"]);
+  return valuesOf(option).includes(selection[axis]) ? asked : reach(option, asked);
+}
+
+/** Let an option lead to what a click on it gives, for those who open it elsewhere. */
+function aim(event) {
+  const option = event.target.closest?.("a[data-axis]");
+  const asked = option?.hasAttribute("href") ? wanted(option) : null;
+  if (asked) option.href = address(canonical(plan, resolve(plan, { asked, notes: [] }).selection));
+}
+
 function choose(option) {
   const axis = axes.get(option.dataset.axis);
-  const value = isSwitch(option) ? (selection[axis.id] === "on" ? "off" : "on") : option.dataset.value;
-  const asked = pick(plan, askedOf(plan, selection), [axis.id, value]);
+  const asked = wanted(option);
   if (asked === null) return;
-  const before = draw(resolve(plan, { asked, notes: [] }).selection);
+  const before = selection;
+  const next = resolve(plan, { asked, notes: [] }).selection;
+  // First the person sees the command and the choice; all that takes longer comes in the frames after.
+  drawCommand(next);
+  for (const one of options) if (one.dataset.axis === axis.id) drawOption(one);
   byId("adjustments")?.remove();
   byId("remembered").hidden = true;
-  // Writing the address and the storage takes longer than all the rest: first the person sees what changed.
-  const next = address(query);
   requestAnimationFrame(() =>
     setTimeout(() => {
-      if (next !== location.pathname + location.search) history.pushState(null, "", next);
-      if (axis.id === "hardware") remember(value);
+      const where = address(canonical(plan, next));
+      if (selection === next) drawRows();
+      if (where !== location.pathname + location.search) history.pushState(null, "", where);
+      if (axis.id === "hardware") remember(next.hardware);
       say(before, axis.id);
     }),
   );
@@ -194,6 +245,8 @@ document.addEventListener("keydown", (event) => {
     choose(option);
   }
 });
+document.addEventListener("pointerover", aim);
+document.addEventListener("focusin", aim);
 byId("reset").addEventListener("click", (event) => {
   event.preventDefault();
   draw(settled(""));
@@ -209,6 +262,10 @@ for (const block of document.querySelectorAll(".guide pre")) {
   frame.append(block, copyButton("Copy", () => block.textContent));
 }
 
+if (data.prepared) {
+  // The page of a file host links prepared files, where there are any.
+  for (const option of options) if (!option.hasAttribute("aria-disabled")) option.href = data.path;
+}
 const asked = settled(location.search.slice(1));
 // The server has drawn this address; a file host has only drawn the default one.
 const shown = document.querySelector(".builder a[data-axis=hardware].selected")?.dataset.value;

@@ -191,6 +191,18 @@ def test_the_page_says_what_the_server_says_for_any_choice(page: Any, site: str,
                 "[...document.querySelectorAll('#dependencies code')].map(block => block.textContent)"
             )
             assert needed == [entry.command.strip() for entry in view.dependencies]
+            chosen = page.evaluate("""[...document.querySelectorAll('[data-chosen]')].filter(text => !text.closest('[hidden]'))
+                .map(text => [text.dataset.chosen, text.textContent])""")
+            choices = [choice for choice in view.choices if choice.kind == "one" and not choice.hidden]
+            choices = [choice for choice in choices if choice.parameter not in ("install", "cuda")]
+            assert chosen == [[choice.axis, choice.description] for choice in choices]
+            selected = page.evaluate("""[...document.querySelectorAll('.builder a.selected')]
+                .filter(option => !option.closest('[hidden]')).map(option => option.dataset.value).filter(Boolean)""")
+            shown_rows = [row for choice in choices for row in choice.rows]
+            shown_rows = [row for row in shown_rows if not row.within or view.selection["kv_offload"] in row.within]
+            marked = [option for row in shown_rows for option in row.options if option.selected]
+            assert selected == [" ".join(option.values) for option in marked]
+            assert page.text_content(".builder a[data-checkpoint]") == view.facts["model"]
             described = page.locator("#placeholders code").all_inner_texts()
             assert described == [entry.name if entry.name == "~" else f"${entry.name}" for entry in view.placeholders]
 
@@ -209,6 +221,51 @@ def test_without_javascript_every_choice_is_a_link(browser: Any, site: str, smal
     page.click("form.ask button")
     assert "amd/Big-MoE-MXFP4" in page.locator("pre.command").first.text_content()
     context.close()
+
+
+def test_a_group_and_a_task_axis_are_picked_as_one_option(page: Any, site: str) -> None:
+    visit(page, f"{site}/acme/Big-MoE?hardware=h200")
+    assert not page.is_visible("text=Topology")
+    choose(page, "kv_offload", "kv_store_distributed_mooncake kv_store_centralized_mooncake")
+    assert page.is_visible("text=Topology")
+    assert page.url.endswith("kv_offload=kv_store_distributed_mooncake")
+    choose(page, "kv_offload", "kv_store_centralized_mooncake")
+    assert page.url.endswith("kv_offload=kv_store_centralized_mooncake")
+    choose(page, "kv_offload", "off")
+    assert not page.is_visible("text=Topology")
+    visit(page, f"{site}/zeta/Paint")
+    choose(page, "task", "edit")
+    assert page.url.endswith("?task=edit")
+    choose(page, "task", "t2i full_t2i")
+    assert page.url.endswith("?task=full_t2i")
+
+
+def test_an_option_opened_elsewhere_leads_to_what_a_click_gives(page: Any, site: str) -> None:
+    visit(page, f"{site}/acme/Big-MoE")
+    choose(page, "hardware", "h200")
+    option = page.locator('.builder a[data-axis=nodes][data-value="2"]')
+    option.hover()
+    assert option.get_attribute("href") == "/acme/Big-MoE?hardware=h200&nodes=2"
+
+
+def test_a_file_host_links_prepared_files_where_no_script_runs(browser: Any, files: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{files}/acme/Big-MoE/")
+    links = page.evaluate("[...document.querySelectorAll('.builder a[data-axis][href]')].map(link => link.href)")
+    assert f"{files}/acme/Big-MoE/hw/h200.md" in links
+    assert f"{files}/acme/Big-MoE/strategies/single_node_tp.md" in links
+    for link in links:
+        assert page.request.get(link).ok, link
+    context.close()
+
+
+def test_links_of_a_guide_are_the_same_on_every_host(page: Any, site: str, files: str) -> None:
+    for base in (site, files):
+        visit(page, f"{base}/zeta/Paint/" if base == files else f"{base}/zeta/Paint")
+        links = page.evaluate("[...document.querySelectorAll('.guide p a')].map(link => link.href)")
+        assert links[:2] == [f"{base}/zeta/Embed-1B", f"{base}/acme/Small-8B"]
+        assert links[2].endswith("#overview")
 
 
 def test_a_file_host_under_a_path_gives_the_full_builder(page: Any, files: str, small: Collection) -> None:
