@@ -78,30 +78,34 @@ class ChoiceView:
 #: The key-value stores as one entry of the offload row: where it stands, its label, the label of the row below.
 _STORES = "stores"
 _STORE_ROW = (3, "Key-value store", "Topology")
+#: The rows in the order of the page, which is not the order in which choices are settled.
 _LABELS = {
-    "variant": "Variant",
+    "task": "Task",
     "hardware": "Hardware",
-    "nodes": "Nodes",
+    "variant": "Variant",
     "strategy": "Strategy",
+    "nodes": "Nodes",
     "prefill_mode": "Prefill mode",
     "prefill_nodes": "Prefill nodes",
     "decode_mode": "Decode mode",
     "decode_nodes": "Decode nodes",
-    "prefill_rank": "Prefill node shown",
-    "decode_rank": "Decode node shown",
     "features": "Features",
+    "fmode": "",
     "kv_offload": "KV offload",
     "kv_instances": "Instances",
-    "kv_instance": "Instance shown",
     "advanced": "Advanced",
-    "task": "Task",
     "install": "Install with",
     "cuda": "CUDA build",
 }
 
 
-def choices_of(view: View) -> Iterator[ChoiceView]:
-    """The rows for a view, in the order in which choices are settled; rows that do not exist now are there, hidden."""
+def choices_of(view: View) -> list[ChoiceView]:
+    """The choices of a view in the order of the page; those that do not exist now are there, hidden."""
+    order = list(_LABELS)
+    return sorted(_choices(view), key=lambda choice: order.index(choice.parameter))
+
+
+def _choices(view: View) -> Iterator[ChoiceView]:
     switches: dict[str, ChoiceView] = {}
     for axis in view.plan["axes"]:
         name = parameter_of(axis)
@@ -125,7 +129,7 @@ def choices_of(view: View) -> Iterator[ChoiceView]:
 def _label(view: View, axis: Axis) -> tuple[str, str]:
     """The label of a row and a hint beside it; omni recipes may have words of their own."""
     name, omni = parameter_of(axis), view.recipe.file.omni
-    label = _LABELS.get(name) or f"Mode of {axis.get('member', name).replace('_', ' ')}"
+    label = _LABELS[name] or f"Mode of {axis.get('member', name).replace('_', ' ')}"
     if omni and name == "task":
         return omni.task_label or label, omni.task_hint
     if omni and name == "variant":

@@ -204,8 +204,17 @@ class View:
 
     @property
     def floor_gb(self) -> float:
-        """The published memory floor of the variant, across the replica; 0 where none is published."""
-        return self.variant.vram_minimum_gb
+        """The published memory floor across the replica, of the task or else of the variant; 0 where there is none."""
+        return (
+            self.task_floor(self.selection.get("task", ""), self.selection["hardware"]) or self.variant.vram_minimum_gb
+        )
+
+    def task_floor(self, task: str, hardware: str) -> float:
+        """The memory floor that an omni task has on a hardware, in GB; 0 where none is published."""
+        omni = self.recipe.file.omni
+        entry = next((entry for entry in omni.all_tasks if entry.name == task), None) if omni else None
+        override = entry.hardware_overrides.get(hardware) if entry else None
+        return (override and override.vram_minimum_gb) or (entry and entry.vram_minimum_gb) or 0
 
     @property
     def available_gb(self) -> float:
@@ -316,7 +325,7 @@ class View:
     @cached_property
     def choices(self) -> list[ChoiceView]:
         """Every row of the builder, with the query that each option leads to."""
-        return list(choices_of(self))
+        return choices_of(self)
 
     @cached_property
     def on_offer(self) -> dict[str, Any]:

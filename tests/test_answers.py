@@ -381,6 +381,13 @@ def test_offload_options_of_a_group_and_stores_have_a_row_of_their_own(tmp_path:
     assert [row.label for row in below] == ["Topology"]
 
 
+def test_the_floor_of_an_omni_task_counts_before_that_of_the_variant(small: Collection) -> None:
+    floors = [
+        answer(small, "zeta/Paint", query).floor_gb for query in ("", "task=edit", "task=edit&hardware=rtx_pro_6000")
+    ]
+    assert floors == [60, 90, 95]
+
+
 def test_omni_tasks_are_picked_on_their_axes_and_move_as_little_as_they_can(small: Collection) -> None:
     def queries(query: str) -> dict[str, list[tuple[str, bool, str | None]]]:
         view = answer(small, "zeta/Paint", query)

@@ -48,6 +48,10 @@ def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
             if "options" in axis and parameter_of(axis) not in ("features", "advanced")
         },
         "facets": facets_of(view),
+        "floors": {
+            task: {hardware: gb for hardware in profiles if (gb := view.task_floor(task, hardware))}
+            for task in axes.get("task", {"options": []})["options"]
+        },
         "stores": [key for key in catalog.kv_stores if key in axes.get("kv_offload", {"options": []})["options"]],
         "requests": {task: _requests(view, task) for task in (axes["task"]["options"] if "task" in axes else [""])},
         "dependencies": list(_dependencies(view)),

@@ -40,6 +40,7 @@ function nodesOf(selection, facts) {
 export function facts(plan, data, selection, facts, commands) {
   const hardware = data.hardware[selection.hardware];
   const variant = data.variants[selection.variant];
+  const floor = data.floors[selection.task]?.[selection.hardware] ?? variant.gb;
   const nodes = nodesOf(selection, facts);
   const node = `${hardware.gpus}× ${hardware.name}`;
   const smallest = Math.min(Number(selection.prefill_nodes), Number(selection.decode_nodes));
@@ -55,9 +56,9 @@ export function facts(plan, data, selection, facts, commands) {
     }
   }
   const warnings = [];
-  if (variant.gb > available) {
+  if (floor > available) {
     warnings.push(
-      `The weights need ${variant.gb} GB and ${where} has ${available} GB:` +
+      `The weights need ${floor} GB and ${where} has ${available} GB:` +
         " take more nodes, a smaller variant or larger GPUs.",
     );
   }
@@ -71,9 +72,9 @@ export function facts(plan, data, selection, facts, commands) {
     summary: [nodes === 1 ? node : `${nodes} nodes of ${node}`, ...sizes.values(), variant.name].join(" · "),
     verified: hardware.verified && single ? `verified on ${hardware.name}` : "",
     warnings,
-    floor: variant.gb,
+    floor,
     available,
-    fit: variant.gb ? `${variant.gb} of ${available} GB on ${where}` : "none is published",
+    fit: floor ? `${floor} of ${available} GB on ${where}` : "none is published",
   };
 }
 

@@ -202,6 +202,12 @@ def test_the_page_says_what_the_server_says_for_any_choice(page: Any, site: str,
             shown_rows = [row for row in shown_rows if not row.within or view.selection["kv_offload"] in row.within]
             marked = [option for row in shown_rows for option in row.options if option.selected]
             assert selected == [" ".join(option.values) for option in marked]
+            fit = (
+                f"{view.floor_gb:g} of {view.available_gb:g} GB on {view.where}"
+                if view.floor_gb
+                else "none is published"
+            )
+            assert page.text_content("#fit-text") == fit
             assert page.text_content(".builder a[data-checkpoint]") == view.facts["model"]
             described = page.locator("#placeholders code").all_inner_texts()
             assert described == [entry.name if entry.name == "~" else f"${entry.name}" for entry in view.placeholders]
