@@ -233,6 +233,24 @@ def test_a_table_of_a_guide_has_no_inline_style() -> None:
     assert '<td class="align-right">2</td>' in guide.html
 
 
+def test_code_of_a_guide_can_be_scrolled_by_keyboard() -> None:
+    html = read("    indented\n\n```bash\nls\n```\n\n```unknown\n<x>\n```\n").html
+    assert html.count('<pre tabindex="0"><code') == 3
+
+
+def test_an_empty_cell_of_a_guide_heads_no_column() -> None:
+    html = read("| | head |\n|-|-|\n| a | b |\n").html
+    assert html.split("<tbody>")[0].split() == [
+        "<table>",
+        "<thead>",
+        "<tr>",
+        "<td></td>",
+        "<th>head</th>",
+        "</tr>",
+        "</thead>",
+    ]
+
+
 def test_a_guide_shows_html_as_text() -> None:
     guide = read("## One <b>two</b>\n\n<script>alert(1)</script>\n\n```bash\necho '<i>'\n```\n")
     assert "<script>" not in guide.html

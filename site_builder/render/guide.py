@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from mdit_py_plugins.anchors import anchors_plugin
 from pygments import highlight
@@ -46,7 +49,15 @@ def highlighted(code: str, language: str, _attributes: str = "") -> str:
 def _parser() -> MarkdownIt:
     """Raw HTML of a guide is shown as text: content is not code."""
     parser = MarkdownIt("commonmark", {"html": False, "highlight": highlighted, "linkify": False})
+    for rule in ("fence", "code_block"):
+        parser.add_render_rule(rule, _block)
     return parser.enable(["table", "strikethrough"]).use(anchors_plugin, max_level=4, permalink=False)
+
+
+def _block(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """A block of code that can be scrolled by keyboard, too."""
+    drawn = renderer.fence if tokens[index].type == "fence" else renderer.code_block
+    return drawn(tokens, index, options, env).replace("<pre>", '<pre tabindex="0">', 1)
 
 
 @lru_cache(maxsize=1024)
@@ -64,12 +75,20 @@ def read(markdown: str, page: str = "/", root: str = "") -> Guide:
         style = token.attrs.pop("style", None)
         if style:
             token.attrJoin("class", str(style).replace("text-align:", "align-"))
+    _name_columns(tokens)
     headings = [
         Heading(int(token.tag[1]), _plain(tokens[position + 1]), str(token.attrGet("id")))
         for position, token in enumerate(tokens)
         if token.type == "heading_open" and token.attrGet("id")
     ]
     return Guide(_parser().renderer.render(tokens, _parser().options, {}), headings)
+
+
+def _name_columns(tokens: Sequence[Token]) -> None:
+    """A table's cell in the first row that holds nothing heads no column."""
+    for start, inline, end in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if start.type == "th_open" and not inline.content.strip():
+            start.tag = end.tag = "td"
 
 
 def _place(token: Token, page: str, root: str) -> None:
