@@ -24,10 +24,11 @@ import uvicorn
 
 from site_builder.assets import ROOT
 from site_builder.collection import Collection, open_collection
+from site_builder.live import Live
+from site_builder.metrics import Metrics
 from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
-from site_builder.running import listen
-from site_builder.serve import application
+from site_builder.running import Options, application, listen
 from site_builder.urls import Addresses
 
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
@@ -60,7 +61,11 @@ def serving(collection: Collection) -> Iterator[str]:
     """The address of a server of the collection, without a slash at its end."""
     site = SiteContext(collection, Addresses(), Theme())
     listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(application(lambda: site), log_level="warning", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(Options("", ""), Live(lambda: site, Metrics())), log_level="warning", access_log=False
+        )
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

@@ -16,7 +16,7 @@ def files_of(context: SiteContext, progress: Progress | None = None) -> Iterator
     """Every file of the site: its path under the folder and its content."""
     addresses = [(page, values) for page in PAGES for values in page.paths(context)]
     for done, (page, values) in enumerate(addresses, start=1):
-        text = page.render(context, values, "")
+        text = page.text(context, values)
         yield file_name(page.template.format(**values), text.media_type), text.data
         if progress:
             progress(done, len(addresses))

@@ -104,17 +104,32 @@ def build(content: Path, theme: Path, out: Path, base_url: str | None) -> None:
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--base-url", default=None, help="Where the site is published; overrides site.yaml.")
-@click.option("--reload", is_flag=True, help="Take up changes of content, theme and static files.")
-def serve(content: Path, theme: Path, host: str, port: int, base_url: str | None, reload: bool) -> None:
+@click.option("--root-path", default="", help="The path under which a proxy publishes the site, for example /recipes.")
+@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes that answer.")
+@click.option("--reload", is_flag=True, help="Take up changes of content, theme and static files (SIGHUP does, too).")
+@click.option("--access-log", type=click.Choice(["off", "text", "json"]), default="text", show_default=True)
+@click.option(
+    "--built",
+    type=click.Path(file_okay=False),
+    default="",
+    help="A folder that build wrote: its files are served as they are where no query is asked.",
+)
+def serve(content: Path, theme: Path, **how: Any) -> None:
     """Serve the site with its query strings."""
-    from site_builder.running import run_server
+    from site_builder.running import Options, run_server
 
-    def load() -> SiteContext:
-        collection = open_collection(content)
-        _print_problems(collection.problems)
-        return _site(collection, theme, base_url)
+    run_server(Options(str(content), str(theme), **how))
 
-    run_server(load, (host, port), [content, theme, ROOT / "static"] if reload else [])
+
+@main.command()
+@content_option
+@click.option("--base-url", default=None, help="Where the site is published; overrides site.yaml.")
+def mcp(content: Path, base_url: str | None) -> None:
+    """Answer an agent that speaks MCP over standard input and output."""
+    from site_builder.agents import agent_server
+
+    site = _site(open_collection(content), DEFAULT_THEME, base_url)
+    agent_server(lambda: site).run("stdio")
 
 
 @main.command()

@@ -20,7 +20,7 @@ from site_builder.urls import Addresses
 from site_builder.views import View, answer
 
 JSON, MARKDOWN, HTML = "application/json", "text/markdown; charset=utf-8", "text/html; charset=utf-8"
-SHELL = "text/x-shellscript; charset=utf-8"
+SHELL, TEXT = "text/x-shellscript; charset=utf-8", "text/plain; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,23 @@ Values = Mapping[str, str]
 class Page:
     """One kind of address.
 
-    ``paths`` lists those that a folder of files holds; ``takes_query``: the answer depends on a query.
+    ``paths`` lists those that a folder of files holds. An address either has a ``render`` of its own, from the parts of
+    the address and the query, or it shows the view of a recipe that both give.
     """
 
     pattern: re.Pattern[str]
-    paths: Callable[[SiteContext], Iterable[Values]]
-    render: Callable[[SiteContext, Values, str], Text]
     template: str
+    paths: Callable[[SiteContext], Iterable[Values]]
+    render: Callable[[SiteContext, Values, str], Text] | None = None
+    show: Callable[[SiteContext, View], Text] | None = None
     takes_query: bool = False
+
+    def text(self, context: SiteContext, values: Values, query: str = "") -> Text:
+        """The answer of an address. Raises UnknownRecipe."""
+        if self.render is not None:
+            return self.render(context, values, query)
+        assert self.show is not None
+        return self.show(context, view_of_address(context, values, query))
 
 
 def page(
@@ -91,12 +100,22 @@ def page(
     paths: Callable[[SiteContext], Iterable[Values]],
     takes_query: bool = False,
 ) -> Page:
-    """A page whose address has parts in braces, for example ``{org}/{repo}.json``."""
+    """A page whose address has parts in braces, for example ``strategies/{id}.json``."""
+    return Page(_pattern(template), template, paths, render, takes_query=takes_query)
+
+
+def shown(
+    template: str, show: Callable[[SiteContext, View], Text], paths: Callable[[SiteContext], Iterable[Values]]
+) -> Page:
+    """A page that shows a recipe in the configuration of its address and query."""
+    return Page(_pattern(template), template, paths, show=show, takes_query=True)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
     pieces = re.split(r"\{(\w+)\}", template)
-    pattern = "".join(
-        f"(?P<{piece}>[^/]+)" if position % 2 else re.escape(piece) for position, piece in enumerate(pieces)
+    return re.compile(
+        "".join(f"(?P<{piece}>[^/]+)" if position % 2 else re.escape(piece) for position, piece in enumerate(pieces))
     )
-    return Page(re.compile(pattern), paths, render, template, takes_query)
 
 
 def _once(_: SiteContext) -> Iterable[Values]:
@@ -133,20 +152,20 @@ def view_of_address(context: SiteContext, values: Values, query: str) -> View:
     return answer(context.collection, recipe_id, "&".join([query, *fixed] if query else fixed))
 
 
-def _json(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(as_json.render(view_of_address(context, values, query), context.addresses), JSON)
+def _json(context: SiteContext, view: View) -> Text:
+    return Text(as_json.render(view, context.addresses), JSON)
 
 
-def _markdown(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(as_markdown.render(view_of_address(context, values, query), context.addresses), MARKDOWN)
+def _markdown(context: SiteContext, view: View) -> Text:
+    return Text(as_markdown.render(view, context.addresses), MARKDOWN)
 
 
-def _script(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(shell_script.render(view_of_address(context, values, query)), SHELL)
+def _script(_: SiteContext, view: View) -> Text:
+    return Text(shell_script.render(view), SHELL)
 
 
-def _page(context: SiteContext, values: Values, query: str) -> Text:
-    return Text(as_html.recipe_page(view_of_address(context, values, query), context.around), HTML)
+def _page(context: SiteContext, view: View) -> Text:
+    return Text(as_html.recipe_page(view, context.around), HTML)
 
 
 def _home(context: SiteContext, _: Values, __: str) -> Text:
@@ -181,7 +200,7 @@ def _feed(context: SiteContext, _: Values, __: str) -> Text:
 
 
 def _robots(context: SiteContext, _: Values, __: str) -> Text:
-    return Text(for_web.robots(context.addresses), "text/plain; charset=utf-8")
+    return Text(for_web.robots(context.addresses), TEXT)
 
 
 def _manifest(context: SiteContext, _: Values, __: str) -> Text:
@@ -281,18 +300,18 @@ PAGES: tuple[Page, ...] = (
     page("recipe.schema.json", _vocabulary(lambda _: recipe_schema()), _once),
     page("strategies/{id}.json", _one(_strategies, "strategies"), _ids(_strategies)),
     page("kv_store/{id}.json", _one(_kv_stores, "kv_store"), _ids(_kv_stores)),
-    page("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, lambda _: [], takes_query=True),
-    page("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, lambda _: [], takes_query=True),
-    page("{org}/{repo}/hw/{hardware}.json", _json, _recipe_hardware, takes_query=True),
-    page("{org}/{repo}/hw/{hardware}.md", _markdown, _recipe_hardware, takes_query=True),
-    page("{org}/{repo}/strategies/{strategy}.json", _json, _recipe_strategies, takes_query=True),
-    page("{org}/{repo}/strategies/{strategy}.md", _markdown, _recipe_strategies, takes_query=True),
-    page("{org}/{repo}.json", _json, _recipes, takes_query=True),
-    page("{org}/{repo}.md", _markdown, _recipes, takes_query=True),
-    page("{org}/{repo}.sh", _script, _recipes, takes_query=True),
+    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, lambda _: []),
+    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, lambda _: []),
+    shown("{org}/{repo}/hw/{hardware}.json", _json, _recipe_hardware),
+    shown("{org}/{repo}/hw/{hardware}.md", _markdown, _recipe_hardware),
+    shown("{org}/{repo}/strategies/{strategy}.json", _json, _recipe_strategies),
+    shown("{org}/{repo}/strategies/{strategy}.md", _markdown, _recipe_strategies),
+    shown("{org}/{repo}.json", _json, _recipes),
+    shown("{org}/{repo}.md", _markdown, _recipes),
+    shown("{org}/{repo}.sh", _script, _recipes),
     page("pictures/{org}/{repo}.png", _picture, _recipes),
     page("{org}", _organisation, _organisations),
-    page("{org}/{repo}", _page, _recipes, takes_query=True),
+    shown("{org}/{repo}", _page, _recipes),
 )
 
 

@@ -53,6 +53,11 @@ def split_query(text: str) -> tuple[dict[str, str], list[Adjustment]]:
     return parameters, notes
 
 
+def is_strict(text: str) -> bool:
+    """Whether a query string asks for a refusal instead of adjustments."""
+    return split_query(text)[0].get("strict", "").lower() in ("1", "true", "yes")
+
+
 def parse_query(plan: Plan, parameters: Mapping[str, str]) -> Query:
     """What a query asks of this plan, and notes on what it cannot mean.
 

@@ -1,188 +1,277 @@
-"""The server: answers addresses of the table of pages with query strings, and static files."""
+"""The server: an ASGI application that answers the addresses of the table of pages, query strings included.
+
+It knows suffixes, not formats. The same request again is one look-up of bytes that are ready to send; all other work is
+below that.
+"""
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
-from collections import OrderedDict
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote
-
-import brotli  # type: ignore[import-untyped]
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from typing import Any
+from urllib.parse import quote
 
 from site_builder.errors import UnknownRecipe
-from site_builder.pages import HTML, JSON, MARKDOWN, Page, SiteContext, Text, Values, find_page, view_of_address
-from site_builder.query import split_query
-from site_builder.render.as_html import BOOT_HASH, not_found_page
+from site_builder.files import Files
+from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, SiteContext, Values, find_page, view_of_address
+from site_builder.prepared import Answers, Prepared, Send, prefers_markdown, send_prepared
+from site_builder.query import is_strict
+from site_builder.render.as_html import BOOT_HASH, error_page, not_found_page
+from site_builder.render.as_json import dump
+from site_builder.views import View
 
 LONGEST_QUERY = 8 * 1024
+READ = ("GET", "HEAD", "OPTIONS")
+ALLOW = ", ".join(READ)
 ANSWER_CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400"
+ASSET_CACHE = "public, max-age=31536000, immutable"
 #: How many bytes of rendered answers are kept.
 CACHE_BYTES = 64 * 1024 * 1024
-PAGE_HEADERS = {
-    "content-security-policy": (
+NOSNIFF = ("x-content-type-options", "nosniff")
+OPEN = ("access-control-allow-origin", "*")
+PAGE_HEADERS = (
+    (
+        "content-security-policy",
         f"default-src 'none'; script-src 'self' '{BOOT_HASH}'; style-src 'self'; img-src 'self' data:;"
-        " connect-src 'self';"
-        " manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        " connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "strict-origin-when-cross-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=()",
-}
+    ("referrer-policy", "strict-origin-when-cross-origin"),
+    ("permissions-policy", "camera=(), microphone=(), geolocation=()"),
+    NOSNIFF,
+)
 MEDIA_TYPES = {
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".webmanifest": "application/manifest+json",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "ico": "image/x-icon",
+    "woff2": "font/woff2",
+    "webmanifest": "application/manifest+json",
 }
+TITLES = {
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    414: "URI Too Long",
+    422: "Unprocessable Content",
+}
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
+#: Told of each answer: the request, its kind (the suffix, or page), the status, and the seconds that it took.
+Observer = Callable[[Scope, str, int, float], None]
+#: Addresses that another application answers.
+INNER = ("healthz", "metrics", "mcp", "v1/")
+#: Forms whose errors are a paragraph.
+PLAIN_SUFFIXES = ("sh", "yaml", "env", "txt", "xml")
 
 
 @dataclass(frozen=True)
-class Answered:
-    """An answer ready to send. ``forms`` keeps it compressed, by encoding, from the first time that is asked for."""
+class Asked:
+    """One request: the path under the site without its first slash, and the query as it was sent."""
 
-    body: bytes
-    media_type: str
-    digest: str
-    forms: dict[str, bytes] = field(default_factory=dict)
+    method: str
+    path: str
+    query: str
+    markdown: bool = False
 
-    @classmethod
-    def of(cls, body: bytes, media_type: str) -> Answered:
-        return cls(body, media_type, hashlib.sha256(body).hexdigest()[:32])
+    @property
+    def name(self) -> str:
+        """What the very same request has in common with this one."""
+        return f"{'md ' if self.markdown else ''}{self.path}?{self.query}"
 
-    def form(self, accepted: str) -> tuple[str, bytes, str]:
-        """Encoding (or nothing), bytes and ETag for an ``Accept-Encoding``. Each encoding has an ETag of its own."""
-        encoding = best_encoding(accepted) if self.media_type != "image/png" and len(self.body) > 500 else ""
-        if not encoding:
-            return "", self.body, f'"{self.digest}"'
-        if encoding not in self.forms:
-            self.forms[encoding] = (
-                brotli.compress(self.body, quality=5) if encoding == "br" else gzip.compress(self.body, 6, mtime=0)
-            )
-        return encoding, self.forms[encoding], f'"{self.digest}-{encoding}"'
+    @property
+    def suffix(self) -> str:
+        return self.path.rsplit("/", 1)[-1].rpartition(".")[2] if "." in self.path.rsplit("/", 1)[-1] else ""
 
 
-def best_encoding(accepted: str) -> str:
-    """``br`` or ``gzip``, the one that a client likes best; empty where it takes neither (``q=0`` is a no)."""
-    wishes: dict[str, float] = {}
-    for part in accepted.lower().split(","):
-        name, _, parameter = part.partition(";")
-        quality = parameter.replace(" ", "").removeprefix("q=")
-        try:
-            wishes[name.strip()] = float(quality) if quality else 1.0
-        except ValueError:
-            wishes[name.strip()] = 0.0
-    best = max(("br", "gzip"), key=lambda name: wishes.get(name, wishes.get("*", 0.0)))
-    return best if wishes.get(best, wishes.get("*", 0.0)) > 0 else ""
+@dataclass
+class Kept:
+    """The answers of one state of the site; a reload brings another state, and empty answers."""
+
+    context: SiteContext
+    answers: Answers = field(default_factory=lambda: Answers(CACHE_BYTES))
 
 
-class AnswerCache:
-    """Answers by address and canonical query, the least used ones dropped when they take too many bytes."""
+class Application:
+    """Answers from the site that ``site`` gives at that moment, so that a reload takes effect at once.
 
-    def __init__(self, limit: int = CACHE_BYTES) -> None:
-        self.limit = limit
-        self.size = 0
-        self.answers: OrderedDict[str, Answered] = OrderedDict()
+    ``files`` is a built folder, whose files come first where no query asks for more; ``inner`` gets what is not read
+    only: other methods and addresses of its own, and the life of the server.
+    """
 
-    def get(self, key: str, make: Callable[[], Text]) -> Answered:
-        found = self.answers.get(key)
-        if found is None:
-            text = make()
-            found = Answered.of(text.data, text.media_type)
-            self.answers[key] = found
-            # Compressed forms come on top, but are a small part of it.
-            self.size += len(found.body)
-            while self.size > self.limit and len(self.answers) > 1:
-                self.size -= len(self.answers.popitem(last=False)[1].body)
-        self.answers.move_to_end(key)
-        return found
+    def __init__(
+        self,
+        site: Callable[[], SiteContext],
+        inner: Asgi,
+        files: Files | None = None,
+        observe: Observer | None = None,
+    ) -> None:
+        self.site, self.inner, self.files, self.observe = site, inner, files, observe
+        self.kept = Kept(site())
 
-
-class Server:
-    """Answers requests from the site that ``site`` gives at that moment, so that a reload takes effect at once."""
-
-    def __init__(self, site: Callable[[], SiteContext]) -> None:
-        self.site = site
-        self.cache = AnswerCache()
-        self.cached_for: SiteContext | None = None
-
-    async def respond(self, request: Request) -> Response:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.inner(scope, receive, send)
+            return
+        started = time.perf_counter()
         context = self.site()
-        if self.cached_for is not context:
-            self.cache, self.cached_for = AnswerCache(), context
-        path, query = unquote(request.url.path.removeprefix(context.addresses.path)).lstrip("/"), request.url.query
-        if request.method not in ("GET", "HEAD", "OPTIONS"):
-            return _error(path, 405, "this address is read only", {"allow": "GET, HEAD, OPTIONS"})
-        if request.method == "OPTIONS":
-            return Response(
-                status_code=204, headers={"allow": "GET, HEAD, OPTIONS", "access-control-allow-origin": "*"}
-            )
-        if len(query) > LONGEST_QUERY:
-            return _error(path, 414, f"the query is longer than {LONGEST_QUERY} bytes")
-        if path.startswith("assets/"):
-            return self._asset(context, request, path)
-        return self._page(context, request, (path, query))
+        path = under(scope["path"], context.addresses.path)
+        if path.startswith(INNER):
+            # Under a path of the site, the inner application sees its own addresses.
+            status = await answered_by(self.inner, {**scope, "path": f"/{path}", "root_path": ""}, (receive, send))
+            self._observe(scope, "other", status, started)
+            return
+        accept, accepted, known = b"", b"", b""
+        for name, value in scope["headers"]:
+            if name == b"accept-encoding":
+                accepted = value
+            elif name == b"accept":
+                accept = value
+            elif name == b"if-none-match":
+                known = value
+        if self.kept.context is not context:
+            self.kept = Kept(context)
+        query = scope["query_string"].decode("latin-1")
+        asked = Asked(scope["method"], path, query, bool(accept) and prefers_markdown(accept))
+        prepared = self.kept.answers.of_request(asked.name) if asked.method in ("GET", "HEAD") else None
+        prepared = prepared or self.prepare(context, asked)
+        status = await send_prepared(prepared, (asked.method, accepted, known), send)
+        self._observe(scope, asked.suffix or "page", status, started)
 
-    def _asset(self, context: SiteContext, request: Request, path: str) -> Response:
-        content = context.theme.assets.files.get(path)
-        if content is None:
-            return _error(path, 404, "there is no such file")
-        media_type = MEDIA_TYPES.get("." + path.rsplit(".", 1)[-1], "application/octet-stream")
-        answered = self.cache.get(path, lambda: Text(content, media_type))
-        headers = {"cache-control": "public, max-age=31536000, immutable", "x-content-type-options": "nosniff"}
-        return _send(request, answered, headers)
+    def _observe(self, scope: Scope, kind: str, status: int, started: float) -> None:
+        if self.observe is not None:
+            self.observe(scope, kind, status, time.perf_counter() - started)
 
-    def _page(self, context: SiteContext, request: Request, asked: tuple[str, str]) -> Response:
-        path, query = asked
-        if path == "healthz":
-            return _json({"status": "ok", "recipes": len(context.collection.plans)})
-        found = find_page(path)
-        if path.endswith("/") and path.strip("/"):
-            return _redirect(context, path.rstrip("/"), query)
-        if found is None:
-            return _not_found(context, path, [])
-        page, values = found
+    def prepare(self, context: SiteContext, asked: Asked) -> Prepared:
+        """The answer to a request that was not asked before."""
+        if asked.method == "OPTIONS":
+            more = [("access-control-allow-methods", ALLOW), ("access-control-allow-headers", "*")]
+            return Prepared(b"", JSON, [("allow", ALLOW), OPEN, *more, ("access-control-max-age", "86400")], status=204)
+        if asked.method not in READ:
+            return refusal(context, asked, (405, "this address is read only"), headers=[("allow", ALLOW)])
+        if len(asked.query) > LONGEST_QUERY:
+            return refusal(context, asked, (414, f"the query is longer than {LONGEST_QUERY} bytes"))
+        if asked.path.startswith("assets/"):
+            return self._asset(context, asked)
+        if self.files and not asked.query and not asked.markdown:
+            file = self.files.find(asked.path)
+            if file is not None:
+                return self.kept.answers.get(f"file {asked.path}", asked.name, lambda: with_headers(file))
         try:
-            moved = _canonical_path(context, page, values)
-            if moved is not None:
-                return _redirect(context, *_joined(moved, query))
-            refused = _refused(context, page, (values, query))
-            if refused is not None:
-                return refused
-            key = f"{path}?{query}" if page.takes_query else path
-            answered = self.cache.get(key, lambda: page.render(context, values, query))
+            return self._page(context, asked)
         except UnknownRecipe as error:
-            return _not_found(context, path, list(error.closest))
-        return _send(request, answered, _answer_headers(answered))
+            return self._keep(asked, not_found(context, asked, list(error.closest)))
+
+    def _keep(self, asked: Asked, prepared: Prepared) -> Prepared:
+        """Keep an answer that depends on the whole request."""
+        return self.kept.answers.get(f"as asked {asked.name}", asked.name, lambda: prepared)
+
+    def _asset(self, context: SiteContext, asked: Asked) -> Prepared:
+        content = context.theme.assets.files.get(asked.path)
+        if content is None:
+            return not_found(context, asked, [])
+        media_type = MEDIA_TYPES.get(asked.suffix, "application/octet-stream")
+        headers = [("cache-control", ASSET_CACHE), NOSNIFF]
+        return self.kept.answers.get(asked.path, asked.name, lambda: Prepared(content, media_type, headers))
+
+    def _page(self, context: SiteContext, asked: Asked) -> Prepared:
+        if asked.path.endswith("/") and asked.path.strip("/"):
+            return redirect(context, asked.path.rstrip("/"), asked.query)
+        found = find_page(asked.path)
+        if found is None:
+            return self._keep(asked, not_found(context, asked, []))
+        page, values = found
+        moved = canonical_path(context, page, values)
+        if moved is not None:
+            path, added = moved
+            return redirect(context, path, "&".join(part for part in (asked.query, added) if part))
+        if page.show is not None:
+            return self._shown(context, asked, (page, values))
+        name = asked.query if page.takes_query else ""
+
+        def make() -> Prepared:
+            text = page.text(context, values, name)
+            return Prepared(text.data, text.media_type, headers_of(text.media_type))
+
+        return self.kept.answers.get(f"{asked.path}?{name}", asked.name, make)
+
+    def _shown(self, context: SiteContext, asked: Asked, found: tuple[Page, Values]) -> Prepared:
+        """A recipe in a configuration: every query that gives the same one, and says the same of it, is one answer."""
+        page, values = found
+        view = view_of_address(context, values, asked.query)
+        negotiated = page.template == "{org}/{repo}"
+        if view.adjustments and is_strict(asked.query):
+            return self._keep(asked, strict_refusal(context, asked, view))
+        if negotiated and asked.markdown:
+            page, _ = find_page(f"{asked.path}.md") or found
+        said = dump(view.adjustments) if view.adjustments else ""
+        key = f"{page.template} {asked.path}?{view.query} {said}"
+        show = page.show
+        assert show is not None
+
+        def make() -> Prepared:
+            text = show(context, view)
+            return Prepared(text.data, text.media_type, shown_headers(context, text.media_type, view, negotiated))
+
+        return self.kept.answers.get(key, asked.name, make)
 
 
-def _refused(context: SiteContext, page: Page, asked: tuple[Values, str]) -> Response | None:
-    """422 for a query with ``strict=1`` that would have to be adjusted; the body lists the adjustments."""
-    values, query = asked
-    if not page.takes_query or split_query(query)[0].get("strict", "").lower() not in ("1", "true", "yes"):
-        return None
-    adjustments = view_of_address(context, values, query).adjustments
-    if not adjustments:
-        return None
-    refusal = {
-        "status": 422,
-        "title": "Unprocessable Content",
-        "detail": "what was asked does not fit together",
-        "adjustments": list(adjustments),
-    }
-    return _json({"error": refusal}, 422)
+async def answered_by(inner: Asgi, scope: Scope, ends: tuple[Receive, Send]) -> int:
+    """Let another application answer, and give the status that it sent."""
+    receive, send = ends
+    status = 0
+
+    async def seen(message: MutableMapping[str, Any]) -> None:
+        nonlocal status
+        status = message.get("status", status)
+        await send(message)
+
+    await inner(scope, receive, seen)
+    return status
 
 
-def _canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[str, str] | None:
+def under(path: str, base: str) -> str:
+    """An address under the path of the site, without its first slash; proxies hand it on with that path or without."""
+    if base and (path == base or path.startswith(f"{base}/")):
+        path = path[len(base) :]
+    return path.lstrip("/")
+
+
+def headers_of(media_type: str) -> list[tuple[str, str]]:
+    """The headers of every answer of a kind: pages are closed to all that is foreign, machine forms open to all."""
+    if media_type == HTML:
+        return [("cache-control", ANSWER_CACHE), *PAGE_HEADERS]
+    return [("cache-control", ANSWER_CACHE), OPEN, NOSNIFF]
+
+
+def with_headers(file: Prepared) -> Prepared:
+    return Prepared(file.body, file.media_type, headers_of(file.media_type), packed=file.packed)
+
+
+def shown_headers(context: SiteContext, media_type: str, view: View, negotiated: bool) -> list[tuple[str, str]]:
+    """A page names its twins, and markdown its page; what an address gives by ``Accept`` varies by it."""
+    addresses, headers = context.addresses, headers_of(media_type)
+    if media_type == HTML:
+        twins = ((JSON, "json"), ("text/markdown", "md"))
+        links = [
+            f'<{escaped(addresses.form(view.id, suffix, view.query))}>; rel="alternate"; type="{kind}"'
+            for kind, suffix in twins
+        ]
+        headers.append(("link", ", ".join(links)))
+    elif media_type == MARKDOWN:
+        headers.append(("link", f'<{escaped(addresses.full(view.id, view.query))}>; rel="canonical"'))
+    return [*headers, ("vary", "accept, accept-encoding")] if negotiated else headers
+
+
+def escaped(address: str) -> str:
+    """An address as it may stand in a header: what is escaped already stays so."""
+    return quote(address, safe="/:@!$&'()*+,;=~?%#")
+
+
+def canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[str, str] | None:
     """Where an address in another spelling leads (path, query), or None where it is the canonical one.
 
     The checkpoint of a variant is no page of its own, but its machine forms answer directly: their clients refuse
@@ -210,64 +299,49 @@ def _canonical_organisation(context: SiteContext, values: Values) -> tuple[str, 
     return None if spelled == values["org"] else (spelled, "")
 
 
-def _joined(moved: tuple[str, str], query: str) -> tuple[str, str]:
-    path, added = moved
-    return path, "&".join(part for part in (query, added) if part)
+def redirect(context: SiteContext, path: str, query: str) -> Prepared:
+    place = quote(context.addresses.to(path), safe="/:@!$&'()*+,;=~") + (f"?{escaped(query)}" if query else "")
+    return Prepared(b"", TEXT, [("location", place), ("cache-control", ANSWER_CACHE), OPEN], status=308)
 
 
-def _redirect(context: SiteContext, path: str, query: str) -> Response:
-    return RedirectResponse(context.addresses.to(path, query), status_code=308, headers={"cache-control": ANSWER_CACHE})
+def strict_refusal(context: SiteContext, asked: Asked, view: View) -> Prepared:
+    """422 for a query with ``strict=1`` that would have to be adjusted; the answer lists the adjustments."""
+    detail = "what was asked does not fit together"
+    return refusal(context, asked, (422, detail), adjustments=list(view.adjustments))
 
 
-def _send(request: Request, answered: Answered, headers: dict[str, str]) -> Response:
-    """An answer in the form that the client takes, or 304 where it has it."""
-    encoding, body, etag = answered.form(request.headers.get("accept-encoding", ""))
-    headers = {**headers, "etag": etag, "vary": "accept-encoding"}
-    if encoding:
-        headers["content-encoding"] = encoding
-    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
-    if etag in known or "*" in known:
-        return Response(status_code=304, headers=headers)
-    return Response(body, headers=headers, media_type=answered.media_type)
+def not_found(context: SiteContext, asked: Asked, closest: list[str]) -> Prepared:
+    return refusal(context, asked, (404, "there is nothing at this address"), closest=closest)
 
 
-def _answer_headers(answered: Answered) -> dict[str, str]:
-    if answered.media_type == HTML:
-        return {"cache-control": ANSWER_CACHE, **PAGE_HEADERS}
-    return {"cache-control": ANSWER_CACHE, "access-control-allow-origin": "*"}
-
-
-def _json(value: object, status: int = 200) -> Response:
-    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-    return Response(text, status_code=status, media_type=JSON, headers={"access-control-allow-origin": "*"})
-
-
-def _not_found(context: SiteContext, path: str, closest: list[str]) -> Response:
-    """404 in the form of what was asked for."""
-    if path.endswith((".json", ".md")):
-        return _error(path, 404, "there is nothing at this address", closest=closest)
-    page = not_found_page(path, closest, context.around)
-    return Response(page, status_code=404, media_type=HTML, headers=PAGE_HEADERS)
-
-
-def _error(
-    path: str, status: int, detail: str, headers: dict[str, str] | None = None, closest: list[str] | None = None
-) -> Response:
-    titles = {404: "Not Found", 405: "Method Not Allowed", 414: "URI Too Long"}
-    if path.endswith(".md"):
-        hint = f" Did you mean {', '.join(closest)}?" if closest else ""
-        return Response(
-            f"{titles[status]}: {detail}.{hint}\n", status_code=status, media_type=MARKDOWN, headers=headers
+def refusal(
+    context: SiteContext,
+    asked: Asked,
+    refused: tuple[int, str],
+    *,
+    closest: list[str] | None = None,
+    adjustments: list[Any] | None = None,
+    headers: list[tuple[str, str]] | None = None,
+) -> Prepared:
+    """An error in the form of what was asked for: JSON, a paragraph, or a page."""
+    status, detail = refused
+    closest, more = closest or [], [("cache-control", "no-store"), *(headers or [])]
+    suffix = "md" if asked.markdown and not asked.suffix else asked.suffix
+    if suffix == "json" or asked.path.startswith("v1/"):
+        error = {"status": status, "title": TITLES[status], "detail": detail, "did_you_mean": closest}
+        if adjustments is not None:
+            error["adjustments"] = adjustments
+        return Prepared(dump({"error": error}).encode(), JSON, [*more, OPEN, NOSNIFF], status=status)
+    if suffix == "md" or suffix in PLAIN_SUFFIXES:
+        lines = [f"{TITLES[status]}: {detail}."]
+        lines += [f"Did you mean {', '.join(closest)}?"] if closest else []
+        lines += [f"- {entry['parameter']}={entry['requested']}: {entry['reason']}" for entry in adjustments or []]
+        kind = MARKDOWN if suffix == "md" else TEXT
+        return Prepared(("\n".join(lines) + "\n").encode(), kind, [*more, OPEN, NOSNIFF], status=status)
+    if status == 404:
+        return Prepared(
+            not_found_page(asked.path, closest, context.around).encode(), HTML, [*more, *PAGE_HEADERS], status=404
         )
-    response = _json(
-        {"error": {"status": status, "title": titles[status], "detail": detail, "did_you_mean": closest or []}}, status
-    )
-    response.headers.update(headers or {})
-    return response
-
-
-def application(site: Callable[[], SiteContext]) -> Starlette:
-    """The ASGI application of a site."""
-    server = Server(site)
-    methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"]
-    return Starlette(routes=[Route("/{path:path}", server.respond, methods=methods)])
+    listed = [f"{entry['parameter']}={entry['requested']}: {entry['reason']}" for entry in adjustments or []]
+    page = error_page(TITLES[status], detail, listed, context.around)
+    return Prepared(page.encode(), HTML, [*more, *PAGE_HEADERS], status=status)

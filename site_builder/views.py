@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from site_builder.choices import ChoiceView, choices_of
 from site_builder.collection import Collection
 from site_builder.compiler.fitting import why_not
 from site_builder.evaluate import evaluate, facts_of
+from site_builder.placeholders import describe_placeholder
 from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
 from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
 from site_builder.requests import RequestView, requests_of
@@ -24,27 +25,6 @@ from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Var
 from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.shell import docker_lines, export_text, shell_text, written
 
-#: What a reader fills in for the variables that commands leave open.
-PLACEHOLDERS = {
-    "HEAD_IP": "address of the first node, as the other nodes reach it",
-    "IFACE_NAME": "network interface that joins the nodes, for example eth0",
-    "ROUTER_HOST": "address on which the router listens, for example 0.0.0.0",
-    "ROUTER_PORT": "port on which the router listens, for example 30080",
-    "PREFILL_DP_RPC_PORT": "free port for the data parallel ranks of the prefill pool",
-    "DECODE_DP_RPC_PORT": "free port for the data parallel ranks of the decode pool",
-    "MOONCAKE_MASTER_IP": "address of the node that runs mooncake_master",
-    "MOONCAKE_CONFIG_PATH": "path of the configuration file shown with the server",
-    "MOONCAKE_STORE_CONFIG_PATH": "path of the configuration file shown with the store",
-    "MOONCAKE_DEVICE_NAME": "RDMA devices of the node; empty chooses them",
-    "MOONCAKE_STORE_DEVICE_NAME": "RDMA devices of the store's node; empty chooses them",
-    "HF_TOKEN": "your Hugging Face access token, for a gated checkpoint",
-    "~": "home directory of the user who runs the command",
-}
-_NUMBERED = {
-    "PREFILL_NODE": "address of prefill node {}",
-    "DECODE_NODE": "address of decode node {}",
-    "VLLM_INSTANCE": "address of instance {}",
-}
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _TITLES = {
     "serve": "Serve",
@@ -88,8 +68,15 @@ class View:
     selection: Mapping[str, str]
     adjustments: Sequence[Adjustment]
     derived_from: str | None = None
-    commands: Sequence[Command] = field(default=())
-    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def commands(self) -> Sequence[Command]:
+        """The commands of the deployment, worked out when they are first asked for: a cached answer needs none."""
+        return evaluate(self.plan, self.selection)
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        return facts_of(self.plan, self.selection)
 
     @property
     def id(self) -> str:
@@ -365,8 +352,6 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
         selection=selection,
         adjustments=[_with_used(plan, selection, adjustment) for adjustment in settled["adjustments"]],
         derived_from=recipe_id if variant else None,
-        commands=evaluate(plan, selection),
-        facts=facts_of(plan, selection),
     )
 
 
@@ -377,14 +362,6 @@ def _with_used(plan: Plan, selection: Mapping[str, str], adjustment: Adjustment)
     if adjustment["used"] or axis is None:
         return adjustment
     return {**adjustment, "used": selection.get(axis["id"], "")}
-
-
-def describe_placeholder(name: str) -> str:
-    """What to fill in for a variable; empty where nothing is known about it."""
-    stem, _, number = name.rpartition("_")
-    if stem in _NUMBERED and number.isdigit():
-        return _NUMBERED[stem].format(number)
-    return PLACEHOLDERS.get(name, "")
 
 
 def _title(command: Command, view: View) -> str:

@@ -17,8 +17,10 @@ import yaml
 
 from site_builder.catalog import Catalog, load
 from site_builder.collection import Collection, open_collection
+from site_builder.live import Live
+from site_builder.metrics import Metrics
 from site_builder.pages import SiteContext
-from site_builder.serve import application
+from site_builder.running import Options, application
 from site_builder.views import View, answer
 
 SMALL = Path(__file__).parent / "content"
@@ -72,7 +74,11 @@ def running(site: SiteContext) -> Iterator[httpx.Client]:
     """A client of the server, over a real socket."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application(lambda: site), log_level="warning", access_log=False))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application(Options("", ""), Live(lambda: site, Metrics())), log_level="warning", access_log=False
+        )
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     while not server.started:

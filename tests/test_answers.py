@@ -212,7 +212,7 @@ def test_answers_stay_small(own_collection: Collection) -> None:
     context = SiteContext(own_collection, ADDRESSES, Theme())
     found = find_page("moonshotai/Kimi-K2.5.json")
     assert found
-    text = found[0].render(context, found[1], "strategy=pd_cluster&prefill_nodes=16&decode_nodes=16")
+    text = found[0].text(context, found[1], "strategy=pd_cluster&prefill_nodes=16&decode_nodes=16")
     assert len(text.body.encode()) < 256 * 1024
 
 

@@ -20,7 +20,7 @@ def test_what_is_built_is_what_is_served(small: Collection, tmp_path: Path) -> N
     build(context, tmp_path / "dist")
     for page in PAGES:
         for values in page.paths(context):
-            text = page.render(context, values, "")
+            text = page.text(context, values, "")
             path = page.template.format(**values)
             file = tmp_path / "dist" / (path if "html" not in text.media_type else f"{path}/index.html".lstrip("/"))
             assert file.read_bytes() == text.data

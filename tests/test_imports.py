@@ -13,7 +13,18 @@ SCHEMA = BASE | {"schema"}
 CATALOG = SCHEMA | {"source", "validation", "catalog"}
 PLAN = {"plan"}
 COMPILER = CATALOG | PLAN | {"compiler"}
-ANSWERS = COMPILER | {"resolve", "evaluate", "shell", "query", "urls", "collection", "choices", "requests", "views"}
+ANSWERS = COMPILER | {
+    "resolve",
+    "evaluate",
+    "shell",
+    "query",
+    "urls",
+    "collection",
+    "choices",
+    "placeholders",
+    "requests",
+    "views",
+}
 RENDER = ANSWERS | {"render", "assets", "browse"}
 PAGES = RENDER | {"pages"}
 ALLOWED: dict[str, set[str]] = {
@@ -32,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "urls": set(),
     "collection": COMPILER | {"resolve"},
     "choices": PLAN | {"query", "resolve", "views"},
+    "placeholders": set(),
     "requests": {"compiler", "schema", "views"},
     "browse": {"catalog"},
     "views": ANSWERS,
@@ -40,10 +52,16 @@ ALLOWED: dict[str, set[str]] = {
     "pages": PAGES,
     "output": BASE,
     "build": PAGES | {"output"},
-    "serve": PAGES,
-    "running": BASE | {"pages", "serve"},
+    "prepared": set(),
+    "files": BASE | {"output", "prepared"},
+    "serve": PAGES | {"files", "prepared"},
+    "metrics": set(),
+    "live": PAGES | {"metrics"},
+    "agents": PAGES,
+    "endpoints": PAGES | {"agents", "live", "serve"},
+    "running": PAGES | {"endpoints", "files", "live", "metrics", "serve"},
     "newrecipe": set(),
-    "cli": PAGES | {"checks", "build", "serve", "running", "newrecipe"},
+    "cli": PAGES | {"agents", "checks", "build", "running", "newrecipe"},
 }
 
 

@@ -14,7 +14,7 @@ from site_builder.urls import Addresses
 def rendered(collection: Collection, theme: Theme, path: str) -> str:
     found = find_page(path)
     assert found
-    return str(found[0].render(SiteContext(collection, Addresses(), theme), found[1], "").body)
+    return str(found[0].text(SiteContext(collection, Addresses(), theme), found[1], "").body)
 
 
 def test_the_second_theme_replaces_tokens_and_one_template(small: Collection) -> None:

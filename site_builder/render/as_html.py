@@ -168,3 +168,8 @@ def organisation_page(org: str, entries: Sequence[Entry], around: Surroundings) 
 
 def not_found_page(path: str, closest: Sequence[str], around: Surroundings) -> str:
     return around.theme.render("not-found.html", around.context(path, closest=closest))
+
+
+def error_page(title: str, detail: str, lines: Sequence[str], around: Surroundings) -> str:
+    """A page for a request that is refused: what is wrong with it, and the lines that say more."""
+    return around.theme.render("error.html", around.context("", title=title, detail=detail, lines=lines))

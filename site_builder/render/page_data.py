@@ -10,10 +10,11 @@ from typing import Any
 from markupsafe import Markup
 
 from site_builder.choices import description_of, facets_of
+from site_builder.placeholders import PLACEHOLDERS, describe_placeholder
 from site_builder.plan import parameter_of
 from site_builder.requests import requests_of
 from site_builder.urls import Addresses
-from site_builder.views import PLACEHOLDERS, View, describe_placeholder
+from site_builder.views import View
 
 
 def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
