@@ -145,7 +145,12 @@ def agent_server(site: Callable[[], SiteContext]) -> MCPServer:
     """The MCP server of a site."""
     about = site().around.site
     server = MCPServer(
-        "recipes", title=about.title, description=about.tagline, instructions=INSTRUCTIONS, version=__version__
+        "recipes",
+        title=about.title,
+        description=about.tagline,
+        instructions=INSTRUCTIONS,
+        version=__version__,
+        log_level="WARNING",
     )
     tools = Tools(site)
     for tool in (
