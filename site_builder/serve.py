@@ -156,12 +156,8 @@ class Application:
             return refusal(context, asked, (414, f"the query is longer than {LONGEST_QUERY} bytes"))
         if asked.path.startswith("assets/"):
             return self._asset(context, asked)
-        if self.files and not asked.query and not asked.markdown:
-            file = self.files.find(asked.path)
-            if file is not None:
-                return self.kept.answers.get(f"file {asked.path}", asked.name, lambda: with_headers(file))
         try:
-            return self._page(context, asked)
+            return self._file(context, asked) or self._page(context, asked)
         except UnknownRecipe as error:
             return self._keep(asked, not_found(context, asked, list(error.closest)))
 
@@ -176,6 +172,19 @@ class Application:
         media_type = MEDIA_TYPES.get(asked.suffix, "application/octet-stream")
         headers = [("cache-control", ASSET_CACHE), NOSNIFF]
         return self.kept.answers.get(asked.path, asked.name, lambda: Prepared(content, media_type, headers))
+
+    def _file(self, context: SiteContext, asked: Asked) -> Prepared | None:
+        """A file of the built folder, with the headers that the page would have; None where there is none."""
+        file = self.files.find(asked.path) if self.files and not asked.query and not asked.markdown else None
+        if file is None:
+            return None
+        page, values = find_page(asked.path) or (None, {})
+        headers = headers_of(file.media_type)
+        if page is not None and page.show is not None:
+            view = view_of_address(context, values, "")
+            headers = shown_headers(context, file.media_type, view, is_negotiated(page))
+        found = Prepared(file.body, file.media_type, headers, packed=file.packed)
+        return self.kept.answers.get(f"file {asked.path}", asked.name, lambda: found)
 
     def _page(self, context: SiteContext, asked: Asked) -> Prepared:
         if asked.path.endswith("/") and asked.path.strip("/"):
@@ -202,7 +211,7 @@ class Application:
         """A recipe in a configuration: every query that gives the same one, and says the same of it, is one answer."""
         page, values = found
         view = view_of_address(context, values, asked.query)
-        negotiated = page.template == "{org}/{repo}"
+        negotiated = is_negotiated(page)
         if view.adjustments and is_strict(asked.query):
             return self._keep(asked, strict_refusal(context, asked, view))
         if negotiated and asked.markdown:
@@ -247,8 +256,9 @@ def headers_of(media_type: str) -> list[tuple[str, str]]:
     return [("cache-control", ANSWER_CACHE), OPEN, NOSNIFF]
 
 
-def with_headers(file: Prepared) -> Prepared:
-    return Prepared(file.body, file.media_type, headers_of(file.media_type), packed=file.packed)
+def is_negotiated(page: Page) -> bool:
+    """Whether the address gives markdown to who prefers it: that of a recipe's page does."""
+    return page.template == "{org}/{repo}"
 
 
 def shown_headers(context: SiteContext, media_type: str, view: View, negotiated: bool) -> list[tuple[str, str]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +90,9 @@ def running(site: SiteContext) -> Iterator[httpx.Client]:
     server.should_exit = True
     thread.join(timeout=10)
     listener.close()
+
+
+def awaited(work: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine, run beside the browser: Playwright has a loop of its own in the main thread."""
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(asyncio.run, work).result()

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -142,55 +136,3 @@ def test_schema_is_json_schema() -> None:
     schema = json.loads(run("schema").output)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"meta", "model", "variants"} <= set(schema["required"])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def fetch(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=5) as response:
-        return str(response.read().decode())
-
-
-def test_serve_answers_reloads_and_keeps_the_last_good_site(tmp_path: Path) -> None:
-    content, port = content_copy(tmp_path), free_port()
-    command = [sys.executable, "build.py", "serve", "--content", str(content), "--port", str(port), "--reload"]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        try:
-            assert f"serving 4 recipes at http://127.0.0.1:{port}/" in server.stderr.readline()
-            base = f"http://127.0.0.1:{port}"
-            assert json.loads(fetch(f"{base}/acme/Big-MoE.json?hardware=h200"))["configuration"]["hardware"] == "h200"
-            assert "# acme/Small-8B" in fetch(f"{base}/acme/Small-8B.md")
-            (content / "models" / "acme" / "Later.yaml").write_text(recipe_text())
-            assert _until(lambda: json.loads(fetch(f"{base}/healthz"))["recipes"] == 5)
-            (content / "taxonomy.yaml").write_text("hardware_profiles: [\n")
-            time.sleep(1)
-            assert json.loads(fetch(f"{base}/healthz"))["recipes"] == 5
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(timeout=10)
-        assert "the change cannot be used, the last good site stays" in server.stderr.read()
-
-
-def _until(condition: object, seconds: float = 8) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():  # type: ignore[operator]
-            return True
-        time.sleep(0.1)
-    return False
-
-
-def test_a_port_that_is_taken_is_a_sentence() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        result = run("serve", "--content", SMALL, "--port", str(port))
-    assert result.exit_code == 1
-    assert f"error: cannot listen on 127.0.0.1:{port}" in result.stderr
-    assert "choose another port with --port" in result.stderr

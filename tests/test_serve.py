@@ -11,7 +11,6 @@ import pytest
 
 from site_builder.collection import Collection
 from site_builder.pages import SiteContext
-from site_builder.prepared import ANSWER_OVERHEAD, Answers, Prepared
 from site_builder.render.as_html import Theme
 from site_builder.serve import ANSWER_CACHE
 from site_builder.urls import Addresses
@@ -185,35 +184,6 @@ def test_alternatives_lead_to_answers(client: httpx.Client) -> None:
         assert client.get(address).json()["recommended_command"]["strategy"] == strategy
     for hardware, address in command["by_hardware"].items():
         assert client.get(address).json()["recommended_command"]["hardware"] == hardware
-
-
-def test_the_cache_forgets_the_oldest_answers_first() -> None:
-    answers = Answers(limit=2 * (ANSWER_OVERHEAD + 1000) + 100)
-    made: list[str] = []
-
-    def make(name: str) -> Prepared:
-        made.append(name)
-        return Prepared(name.encode() * 1000, "text/plain")
-
-    for name in "abacb":
-        answers.get(name, name, lambda name=name: make(name))  # type: ignore[misc]
-    assert made == ["a", "b", "c", "b"]
-    assert answers.size <= answers.limit
-    assert [name for name in "abc" if answers.of_request(name)] == ["b", "c"]
-
-
-def test_the_memory_of_many_different_requests_is_bounded() -> None:
-    answers = Answers(limit=1_000_000)
-    for number in range(5000):
-        prepared = answers.get(
-            f"answer {number % 50}", f"request {number}", lambda: Prepared(b"x" * 9000, "text/plain")
-        )
-        prepared.form(b"gzip")
-        answers.of_request(f"request {number}")
-    assert answers.size <= answers.limit
-    assert answers.size == sum(size + len(key) + ANSWER_OVERHEAD for key, (_, size) in answers.answers.items())
-    assert answers.request_size <= answers.limit // 8
-    assert len(answers.requests) < 600
 
 
 def test_the_site_under_a_path(small: Collection) -> None:
