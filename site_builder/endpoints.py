@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -36,7 +37,17 @@ def endpoints(live: Live) -> Starlette:
         return PlainTextResponse(live.metrics.text(), media_type="text/plain; version=0.0.4", headers=FRESH)
 
     routes = [Route("/healthz", health), Route("/metrics", metrics), *mcp.routes]
-    return Starlette(routes=routes, lifespan=life)
+    return Starlette(routes=routes, lifespan=life, exception_handlers={HTTPException: _refused})
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    """Another method or address, as an error of the same form as everywhere."""
+    assert isinstance(error, HTTPException)
+    status = error.status_code
+    told = {"status": status, "title": error.detail, "detail": "see openapi.json for what is here", "did_you_mean": []}
+    response = _json({"error": told}, status)
+    response.headers.update(error.headers or {})
+    return response
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -12,7 +12,7 @@ from site_builder.browse import Entry, browse, entry_of, labels_of, search_index
 from site_builder.collection import Collection
 from site_builder.errors import UnknownRecipe, closest
 from site_builder.query import split_query
-from site_builder.render import as_html, as_json, as_markdown, for_web
+from site_builder.render import as_html, as_json, as_markdown, for_agents, for_web, openapi
 from site_builder.render.exports import shell_script
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
@@ -203,6 +203,15 @@ def _robots(context: SiteContext, _: Values, __: str) -> Text:
     return Text(for_web.robots(context.addresses), TEXT)
 
 
+def _llms(context: SiteContext, _: Values, __: str) -> Text:
+    return Text(for_agents.llms(context.entries, context.around.site, context.addresses), TEXT)
+
+
+def _llms_full(context: SiteContext, _: Values, __: str) -> Text:
+    recipes = (_markdown(context, view_of_address(context, values, "")).body for values in _recipes(context))
+    return Text(for_agents.llms_full(context.around.site, map(str, recipes)), TEXT)
+
+
 def _manifest(context: SiteContext, _: Values, __: str) -> Text:
     icon = context.addresses.to(context.theme.assets.address("img/mark.svg"))
     return Text(
@@ -283,6 +292,11 @@ def recipe_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **RecipeFile.model_json_schema()}
 
 
+def _openapi(context: SiteContext) -> dict[str, Any]:
+    templates = {entry.template: entry.show is not None for entry in PAGES}
+    return openapi.document(templates, context.around.site, context.addresses)
+
+
 #: Every address, most specific first. The last one is the recipe page, whose name may contain dots.
 PAGES: tuple[Page, ...] = (
     page("", _home, _once),
@@ -291,6 +305,8 @@ PAGES: tuple[Page, ...] = (
     page("sitemap.xml", _sitemap, _once),
     page("robots.txt", _robots, _once),
     page("feed.xml", _feed, _once),
+    page("llms.txt", _llms, _once),
+    page("llms-full.txt", _llms_full, _once),
     page("site.webmanifest", _manifest, _once),
     page("models.json", _vocabulary(lambda context: context.index), _once),
     page("taxonomy.json", _vocabulary(lambda context: as_json.plain(context.collection.catalog.taxonomy)), _once),
@@ -298,6 +314,7 @@ PAGES: tuple[Page, ...] = (
     page("kv_store.json", _vocabulary(lambda context: _plain_map(_kv_stores(context))), _once),
     page("platforms.json", _vocabulary(lambda context: _plain_map(context.collection.catalog.platforms)), _once),
     page("recipe.schema.json", _vocabulary(lambda _: recipe_schema()), _once),
+    page("openapi.json", _vocabulary(_openapi), _once),
     page("strategies/{id}.json", _one(_strategies, "strategies"), _ids(_strategies)),
     page("kv_store/{id}.json", _one(_kv_stores, "kv_store"), _ids(_kv_stores)),
     shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, lambda _: []),

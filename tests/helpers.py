@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Coroutine, Iterator
@@ -22,7 +21,7 @@ from site_builder.collection import Collection, open_collection
 from site_builder.live import Live
 from site_builder.metrics import Metrics
 from site_builder.pages import SiteContext
-from site_builder.running import Options, application
+from site_builder.running import Options, application, listen
 from site_builder.views import View, answer
 
 SMALL = Path(__file__).parent / "content"
@@ -74,8 +73,7 @@ def flags(view: View, number: int = 0) -> list[list[str]]:
 @contextlib.contextmanager
 def running(site: SiteContext) -> Iterator[httpx.Client]:
     """A client of the server, over a real socket."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(
         uvicorn.Config(
             application(Options("", ""), Live(lambda: site, Metrics())), log_level="warning", access_log=False

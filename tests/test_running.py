@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from site_builder.cli import main
 from site_builder.errors import SiteError
-from site_builder.running import with_path
+from site_builder.running import listen, with_path
 from tests.conftest import ROOT
 from tests.helpers import SMALL, content_copy, recipe_text
 
@@ -171,6 +171,14 @@ def test_two_paths_contradict_each_other() -> None:
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_an_answer_leaves_at_once(host: str) -> None:
+    """Head and body are two small packets: without this the second one waits for the client."""
+    listener = listen(host, 0)
+    assert listener.proto == socket.IPPROTO_TCP
+    listener.close()
 
 
 def test_a_port_that_is_taken_is_a_sentence() -> None:

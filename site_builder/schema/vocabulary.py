@@ -216,7 +216,7 @@ class Site(Model):
     """``site.yaml``: what the site calls itself and where it is published."""
 
     title: str = "Recipes"
-    tagline: str = ""
+    tagline: str = "The command that serves a model with vLLM on your hardware"
     base_url: str = ""
     edit_url: str = ""
     issues_url: str = ""
