@@ -64,6 +64,14 @@ function same(some, others) {
   return some.length === others.length && some.every((one, index) => one === others[index]);
 }
 
+/** Let an element have exactly these children; those that are in their place are not touched. */
+function place(parent, children) {
+  children.forEach((child, index) => {
+    if (parent.children[index] !== child) parent.insertBefore(child, parent.children[index] ?? null);
+  });
+  while (parent.children.length > children.length) parent.lastElementChild.remove();
+}
+
 function stored(name) {
   try {
     return localStorage.getItem(STORED + name) ?? "";
@@ -77,7 +85,7 @@ export class Panel {
     this.plan = plan;
     this.data = data;
     this.values = new Map();
-    this.parts = new Map();
+    this.waiting = new Map();
     this.built = new Map();
     this.shown = "";
     this.before = new Set();
@@ -100,16 +108,20 @@ export class Panel {
     this.selection = selection;
     this.facts = facts;
     this.list = view.processes(commands);
-    for (const [name] of view.placeholders(this.data, facts, commands)) {
-      if (!this.values.has(name)) this.values.set(name, stored(name));
-    }
     byId("actions").children[1].hidden = this.list.length < 2;
     if (!this.list.some((entry) => entry.id === this.shown)) this.shown = this.first();
-    if (!anew) this.list.forEach((entry, index) => this.built.set(entry.id, { key: this.shape(entry, index), section: byId(`process-${entry.id}`) }));
     if (anew) this.repaint(commands);
-    else if ([...this.values.values()].some(Boolean)) this.commands();
-    else this.remember(this.list.flatMap((entry) => this.lines(entry).map(textOf)));
+    else this.takeOver(commands);
+  }
+
+  takeOver(commands) {
+    this.list.forEach((entry, index) => {
+      const [section, tab] = [byId(`process-${entry.id}`), byId(`tab-${entry.id}`)];
+      this.built.set(entry.id, { key: this.shape(entry, index), section, tab });
+    });
     this.fields(commands);
+    this.before = new Set(this.list.flatMap((entry) => this.lines(entry).map(textOf)));
+    if ([...this.values.values()].some(Boolean)) this.refill();
   }
 
   first() {
@@ -134,13 +146,15 @@ export class Panel {
     meter.max = Math.max(facts.available, facts.floor);
     meter.value = facts.floor;
     write("fit-text", facts.fit);
-    this.frames();
+    this.frames(false);
     this.commands();
     this.draws += 1;
     const draw = this.draws;
     idle(() => {
       if (draw !== this.draws) return;
+      this.frames(true);
       this.list.forEach((entry) => this.complete(entry));
+      this.fields(commands);
       byId("pip").hidden = !this.facts.pip;
       byId("pip").firstElementChild.textContent = this.facts.pip ?? "";
       byId("image").textContent = this.facts.image ?? "";
@@ -150,25 +164,23 @@ export class Panel {
     });
   }
 
-  /** A tab and a section for each process; those that stay as they are stay in place. */
-  frames() {
-    const tabs = this.list.length < 2 ? [] : this.list;
-    byId("tabs").hidden = !tabs.length;
+  /** A tab and a section for each process; those that stay as they are stay in place, new ones not shown may wait. */
+  frames(all) {
+    const several = this.list.length > 1;
+    byId("tabs").hidden = !several;
     const built = new Map();
-    const sections = this.list.map((entry, index) => {
+    this.list.forEach((entry, index) => {
       const key = this.shape(entry, index);
       const kept = this.built.get(entry.id);
-      const section = kept?.key === key ? kept.section : this.process(entry, index);
-      built.set(entry.id, { key, section });
-      return section;
+      const known = kept?.key === key ? kept : { key, tab: this.tab(entry, index) };
+      if (all || entry.id === this.shown) known.section ??= this.process(entry, index);
+      built.set(entry.id, known);
     });
     this.built = built;
-    if (!same([...byId("processes").children], sections)) {
-      byId("processes").replaceChildren(...sections);
-      byId("tabs").replaceChildren(...tabs.map((entry, index) => this.tab(entry, index)));
-      this.marked = "";
-    }
-    if (this.marked !== this.shown) this.mark();
+    const parts = [...built.values()];
+    place(byId("processes"), parts.map(({ section }) => section).filter(Boolean));
+    place(byId("tabs"), several ? parts.map(({ tab }) => tab) : []);
+    this.mark();
   }
 
   /** What the structure of a section depends on. */
@@ -216,31 +228,30 @@ export class Panel {
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
   }
 
-  /** Fill every command in again: after a choice, and after a placeholder changed. */
+  /** The command that is shown, anew; the others wait until there is time or they are asked for. */
   commands() {
-    const written = [];
-    for (const entry of this.list) {
-      const lines = this.lines(entry);
-      written.push(...lines.map(textOf));
-      this.parts.set(entry.id, { lines, before: this.before });
-      if (entry.id === this.shown) this.complete(entry);
-    }
-    this.remember(written);
+    this.waiting = new Map(this.list.map((entry) => [entry.id, this.before]));
+    this.before = new Set();
+    this.complete(this.current());
   }
 
-  /** Put the lines of a command, and the origins of its flags, into its section; those not shown wait for an idle moment. */
+  /** Put the lines of a command that waits, and the origins of its flags, into its section. */
   complete(entry) {
-    const part = this.parts.get(entry.id);
-    const section = byId(`process-${entry.id}`);
-    if (!part || !section) return;
-    this.parts.delete(entry.id);
-    drawLines(section.querySelector("pre.command code"), part.lines, part.before);
+    const before = this.waiting.get(entry.id);
+    const section = this.built.get(entry.id)?.section;
+    if (!before || !section) return;
+    this.waiting.delete(entry.id);
+    const lines = this.lines(entry);
+    for (const line of lines) this.before.add(textOf(line));
+    drawLines(section.querySelector("pre.command code"), lines, before);
     this.explain(section);
   }
 
-  /** The lines that are shown, so that the next choice can mark what it changed. */
-  remember(lines) {
-    this.before = new Set(lines);
+  /** Fill every command in again, without marks: a placeholder is no other configuration. */
+  refill() {
+    this.before = new Set();
+    this.commands();
+    this.list.forEach((entry) => this.complete(entry));
   }
 
   /** A command as lines (see textOf), with placeholders filled in. Twin of as_html.command_lines. */
@@ -263,7 +274,13 @@ export class Panel {
   }
 
   filled(text) {
-    return text.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name) => this.values.get(name) || whole);
+    return text.replace(/\$([A-Za-z_][A-Za-z0-9_]*)/g, (whole, name) => this.value(name) || whole);
+  }
+
+  /** What a person filled in for a placeholder, now or on an earlier page. */
+  value(name) {
+    if (!this.values.has(name)) this.values.set(name, stored(name));
+    return this.values.get(name);
   }
 
   text(entry) {
@@ -286,7 +303,7 @@ export class Panel {
         const detail = make("dd", {}, description || "set it before you run the command");
         if (name === "~") return make("div", {}, make("dt", {}, shown), detail);
         const input = make("input", { id: `fill-${name}`, autocomplete: "off", spellcheck: "false" });
-        input.value = this.values.get(name) ?? "";
+        input.value = this.value(name);
         input.addEventListener("input", () => this.fill(name, input.value));
         detail.append(input);
         return make("div", {}, make("dt", {}, make("label", { for: `fill-${name}` }, shown)), detail);
@@ -302,20 +319,17 @@ export class Panel {
     } catch {
       // Then it is filled in on this page only.
     }
-    this.before = new Set();
-    this.commands();
-    this.list.forEach((entry) => this.complete(entry));
+    this.refill();
   }
 
   show(id) {
     this.shown = id;
+    this.frames(false);
     this.complete(this.current());
-    this.mark();
   }
 
   /** Mark the tab and the section that are shown. */
   mark() {
-    this.marked = this.shown;
     for (const tab of byId("tabs").children) {
       const chosen = tab.id === `tab-${this.shown}`;
       tab.setAttribute("aria-selected", String(chosen));
