@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+from site_builder.errors import CannotExport
 from site_builder.output import Written, publish
 from site_builder.pages import HTML, PAGES, SiteContext
 from site_builder.render.as_html import not_found_page
@@ -16,8 +18,9 @@ def files_of(context: SiteContext, progress: Progress | None = None) -> Iterator
     """Every file of the site: its path under the folder and its content."""
     addresses = [(page, values) for page in PAGES for values in page.paths(context)]
     for done, (page, values) in enumerate(addresses, start=1):
-        text = page.text(context, values)
-        yield file_name(page.template.format(**values), text.media_type), text.data
+        with suppress(CannotExport):  # there is no such file then, and no page links one
+            text = page.text(context, values)
+            yield file_name(page.template.format(**values), text.media_type), text.data
         if progress:
             progress(done, len(addresses))
     yield from context.theme.assets.files.items()

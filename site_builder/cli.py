@@ -28,7 +28,7 @@ from site_builder.newrecipe import recipe_template
 from site_builder.pages import SiteContext, recipe_schema
 from site_builder.render import as_json, as_markdown
 from site_builder.render.as_html import DEFAULT_THEME, Theme
-from site_builder.render.exports import shell_script
+from site_builder.render.exports import EXPORTS
 from site_builder.render.records import record
 from site_builder.urls import Addresses
 from site_builder.views import answer
@@ -165,7 +165,13 @@ def check(content: Path, strict: bool, form: str) -> None:
 @click.argument("recipe")
 @content_option
 @click.option("--query", default="", help="For example hardware=h200&variant=nvfp4.")
-@click.option("--format", "form", type=click.Choice(["json", "md", "sh", "plan"]), default="md", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", "md", *(target.suffix for target in EXPORTS), "plan"]),
+    default="md",
+    show_default=True,
+)
 def show(recipe: str, content: Path, query: str, form: str) -> None:
     """Print one recipe (ORG/REPO) in one configuration."""
     collection = open_collection(content)
@@ -177,7 +183,7 @@ def show(recipe: str, content: Path, query: str, form: str) -> None:
     elif form == "md":
         click.echo(as_markdown.render(view, addresses), nl=False)
     else:
-        click.echo(shell_script.render(view), nl=False)
+        click.echo(next(target for target in EXPORTS if target.suffix == form).render(view), nl=False)
 
 
 @main.command()

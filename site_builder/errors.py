@@ -4,6 +4,7 @@ SiteError
 ├── ContentError     the content folder cannot be used: carries its problems
 ├── UnknownRecipe    no recipe has this id: carries the closest ids
 ├── BadQuery         a query that is refused (strict mode, too long)
+├── CannotExport     a tool has no way to say this configuration: carries what to use instead
 └── OutputError      the site cannot be written where it was asked for
 """
 
@@ -65,6 +66,14 @@ class BadQuery(SiteError):
     def __init__(self, message: str, details: Sequence[object] = ()) -> None:
         self.details = tuple(details)
         super().__init__(message)
+
+
+class CannotExport(SiteError):
+    """A configuration that a tool cannot express: why, and which form to use instead."""
+
+    def __init__(self, reason: str, instead: str) -> None:
+        self.reason, self.instead = reason, instead
+        super().__init__(f"{reason}; use {instead}")
 
 
 class OutputError(SiteError):

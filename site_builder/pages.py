@@ -13,14 +13,14 @@ from site_builder.collection import Collection
 from site_builder.errors import UnknownRecipe, closest
 from site_builder.query import split_query
 from site_builder.render import as_html, as_json, as_markdown, for_agents, for_web, openapi
-from site_builder.render.exports import shell_script
+from site_builder.render.exports import EXPORTS, Export
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
 
 JSON, MARKDOWN, HTML = "application/json", "text/markdown; charset=utf-8", "text/html; charset=utf-8"
-SHELL, TEXT = "text/x-shellscript; charset=utf-8", "text/plain; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
 
 
 @dataclass(frozen=True)
@@ -160,8 +160,13 @@ def _markdown(context: SiteContext, view: View) -> Text:
     return Text(as_markdown.render(view, context.addresses), MARKDOWN)
 
 
-def _script(_: SiteContext, view: View) -> Text:
-    return Text(shell_script.render(view), SHELL)
+def _export(target: Export) -> Page:
+    """The page of an export. It raises CannotExport where the target has no way to say a configuration."""
+    return shown(
+        f"{{org}}/{{repo}}.{target.suffix}",
+        lambda _, view: Text(target.render(view), target.media_type),
+        _recipes,
+    )
 
 
 def _page(context: SiteContext, view: View) -> Text:
@@ -325,7 +330,7 @@ PAGES: tuple[Page, ...] = (
     shown("{org}/{repo}/strategies/{strategy}.md", _markdown, _recipe_strategies),
     shown("{org}/{repo}.json", _json, _recipes),
     shown("{org}/{repo}.md", _markdown, _recipes),
-    shown("{org}/{repo}.sh", _script, _recipes),
+    *(_export(target) for target in EXPORTS),
     page("pictures/{org}/{repo}.png", _picture, _recipes),
     page("{org}", _organisation, _organisations),
     shown("{org}/{repo}", _page, _recipes),

@@ -34,8 +34,8 @@ PARAMETERS = {
 }
 
 
-#: Parameters that say how to answer, not what.
-OTHERS = ("strict",)
+#: Parameters that say how to answer, not what: ``process`` is the one that an export is of.
+OTHERS = ("strict", "process")
 
 
 def split_query(text: str) -> tuple[dict[str, str], list[Adjustment]]:

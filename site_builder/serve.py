@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from site_builder.errors import UnknownRecipe
+from site_builder.errors import CannotExport, UnknownRecipe
 from site_builder.files import Files
 from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, SiteContext, Values, find_page, view_of_address
 from site_builder.prepared import Answers, Prepared, Send, prefers_markdown, send_prepared
@@ -160,6 +160,8 @@ class Application:
             return self._file(context, asked) or self._page(context, asked)
         except UnknownRecipe as error:
             return self._keep(asked, not_found(context, asked, list(error.closest)))
+        except CannotExport as error:
+            return self._keep(asked, refusal(context, asked, (409, str(error))))
 
     def _keep(self, asked: Asked, prepared: Prepared) -> Prepared:
         """Keep an answer that depends on the whole request."""
@@ -217,7 +219,7 @@ class Application:
         if negotiated and asked.markdown:
             page, _ = find_page(f"{asked.path}.md") or found
         said = dump(view.adjustments) if view.adjustments else ""
-        key = f"{page.template} {asked.path}?{view.query} {said}"
+        key = f"{page.template} {asked.path}?{view.query} {view.process} {said}"
         show = page.show
         assert show is not None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,7 +60,10 @@ class Placeholder:
 
 @dataclass(frozen=True)
 class View:
-    """A recipe in one configuration. Memory is in GB (1e9 bytes) and across all nodes of the replica."""
+    """A recipe in one configuration. Memory is in GB (1e9 bytes) and across all nodes of the replica.
+
+    ``process`` is the id of the process that an export is of; empty for the first that serves.
+    """
 
     collection: Collection
     recipe: Recipe
@@ -68,6 +71,7 @@ class View:
     selection: Mapping[str, str]
     adjustments: Sequence[Adjustment]
     derived_from: str | None = None
+    process: str = ""
 
     @cached_property
     def commands(self) -> Sequence[Command]:
@@ -345,7 +349,7 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
     parsed = parse_query(plan, parameters)
     settled = resolve(plan, {"asked": parsed["asked"], "notes": [*notes, *parsed["notes"]]})
     selection = settled["selection"]
-    return View(
+    view = View(
         collection=collection,
         recipe=recipe,
         plan=plan,
@@ -353,6 +357,18 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
         adjustments=[_with_used(plan, selection, adjustment) for adjustment in settled["adjustments"]],
         derived_from=recipe_id if variant else None,
     )
+    process = parameters.get("process", "").strip().lower()
+    return _of_process(view, process) if process else view
+
+
+def _of_process(view: View, asked: str) -> View:
+    """The view with the process that an export is of; one that the deployment does not have is an adjustment."""
+    known = [process.id for process in view.processes]
+    if asked in known:
+        return replace(view, process=asked)
+    reason = f"this deployment has no such process; it has {', '.join(known)}"
+    note: Adjustment = {"parameter": "process", "requested": asked, "used": "", "reason": reason}
+    return replace(view, adjustments=[*view.adjustments, note])
 
 
 def _with_used(plan: Plan, selection: Mapping[str, str], adjustment: Adjustment) -> Adjustment:

@@ -18,6 +18,7 @@ from site_builder.browse import Browse, Entry
 from site_builder.choices import OptionView
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
+from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.render.for_web import linked_data
 from site_builder.render.guide import highlighted, read
 from site_builder.render.page_data import embedded, page_data
@@ -121,6 +122,7 @@ def recipe_page(view: View, around: Surroundings) -> str:
             picture=around.addresses.full(f"pictures/{view.id}.png"),
             page_json=embedded(page_data(view, around.addresses)),
             links=links(view, around.addresses),
+            exports=[target for target in EXPORTS if not around.addresses.prepared or is_exported(target, view)],
             adjustments=[
                 adjustment_text(entry["parameter"], entry["requested"], entry["used"], entry["reason"]).replace("`", "")
                 for entry in view.adjustments

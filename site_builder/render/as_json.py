@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from site_builder.plan import Command
+from site_builder.render.exports import EXPORTS
 from site_builder.schema.base import Model
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
@@ -72,7 +73,7 @@ def links(view: View, addresses: Addresses) -> dict[str, str]:
         "page": addresses.full(view.id, view.query),
         "json": addresses.form(view.id, "json", view.query),
         "markdown": addresses.form(view.id, "md", view.query),
-        "script": addresses.form(view.id, "sh", view.query),
+        **{target.key: addresses.form(view.id, target.suffix, view.query) for target in EXPORTS},
     }
 
 

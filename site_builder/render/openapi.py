@@ -47,6 +47,11 @@ ADDRESSES: Mapping[str, tuple[str, str]] = {
     "{org}/{repo}.json": ("A recipe in one configuration", "Recipe"),
     "{org}/{repo}.md": ("The same as markdown", ""),
     "{org}/{repo}.sh": ("The same as a shell script", ""),
+    "{org}/{repo}.config.yaml": ("The same as a file for vllm serve --config", ""),
+    "{org}/{repo}.env": ("The environment of one process", ""),
+    "{org}/{repo}.compose.yaml": ("One process as a compose file", ""),
+    "{org}/{repo}.k8s.yaml": ("The same as Kubernetes manifests", ""),
+    "{org}/{repo}.dynamo.yaml": ("The same as a graph for NVIDIA Dynamo", ""),
     "pictures/{org}/{repo}.png": ("The picture that other sites show of a recipe", ""),
     "{org}": ("One organisation's recipes", ""),
     "{org}/{repo}": ("The page of a recipe; markdown where Accept prefers it", ""),
@@ -56,9 +61,13 @@ MEDIA_TYPES = {
     "webmanifest": "application/manifest+json",
     "md": "text/markdown",
     "sh": "text/x-shellscript",
+    "yaml": "application/yaml",
+    "env": "text/plain",
     "txt": "text/plain",
     "png": "image/png",
 }
+#: The media types of exports, which can be refused.
+_EXPORTED = ("text/x-shellscript", "application/yaml", "text/plain")
 _XML = {"sitemap.xml": "application/xml", "feed.xml": "application/atom+xml"}
 _PARTS = {
     "org": "The organisation, in any case",
@@ -111,7 +120,7 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
     names = re.findall(r"\{(\w+)\}", template)
     parts = [{"$ref": f"#/components/parameters/path_{name}"} for name in names]
     asked: list[dict[str, Any]] = (
-        [{"$ref": f"#/components/parameters/{name}"} for name in (*PARAMETERS, "strict")] if shown else []
+        [{"$ref": f"#/components/parameters/{name}"} for name in (*PARAMETERS, "strict", "process")] if shown else []
     )
     if template == "browse":
         asked = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _FILTERS]
@@ -125,6 +134,8 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
     if "org" in names:
         answers["308"] = {"description": "Another spelling of the address", "headers": {"Location": _ref_text()}}
     if shown:
+        if kind in _EXPORTED:
+            answers["409"] = _refusal(kind, "The tool has no way to say this configuration; the answer says what has")
         answers["422"] = _refusal(kind, "With strict=1: what was asked does not fit together")
     answers["414"] = _refusal(kind, "The query is longer than 8 KiB")
     return {"get": {"summary": summary, "parameters": [*parts, *asked], "responses": answers}}
@@ -184,6 +195,12 @@ def _parameters() -> dict[str, Any]:
         "in": "query",
         "description": "1: refuse with 422 instead of adjusting what does not fit together",
         "schema": {"type": "string", "enum": ["0", "1"]},
+    }
+    found["process"] = {
+        "name": "process",
+        "in": "query",
+        "description": "The id of the process that an export is of; the first that serves where none is named",
+        "schema": {"type": "string"},
     }
     for name, description in _PARTS.items():
         found[f"path_{name}"] = {

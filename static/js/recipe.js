@@ -64,12 +64,18 @@ function drawRows() {
   idle(some);
 }
 
-/** The same configuration in other forms; a file host has them for the default only. */
+const menu = byId("exports");
+
+/** The same configuration in other forms, exports of the open process; a file host has them for the default only. */
 function drawForms() {
-  if (data.prepared) return;
-  for (const form of document.querySelectorAll("#forms a[data-form]")) {
-    form.search = query;
+  const now = canonical(plan, selection);
+  if (data.prepared) {
+    menu.hidden = now !== "";
+    return;
   }
+  for (const form of document.querySelectorAll("#forms a[data-form]")) form.search = now;
+  const process = panel.shown === panel.list[0].id ? "" : `process=${panel.shown}`;
+  for (const link of menu.querySelectorAll("a")) link.search = [now, process].filter(Boolean).join("&");
 }
 
 /** Links to what is served; a model in a folder of the machine has none. */
@@ -244,6 +250,15 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     choose(option);
   }
+});
+for (const event of ["click", "keydown"]) byId("tabs").addEventListener(event, drawForms);
+document.addEventListener("click", (event) => {
+  if (!menu.contains(event.target)) menu.open = false;
+});
+menu.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  menu.open = false;
+  menu.firstElementChild.focus();
 });
 document.addEventListener("pointerover", aim);
 document.addEventListener("focusin", aim);

@@ -150,7 +150,28 @@ def test_the_other_forms_follow_the_choices(page: Any, site: str) -> None:
     visit(page, f"{site}/acme/Big-MoE")
     choose(page, "hardware", "h200")
     addresses = page.evaluate("[...document.querySelectorAll('#forms a[data-form]')].map(link => link.href)")
-    assert addresses == [f"{site}/acme/Big-MoE.{form}?hardware=h200" for form in ("json", "md", "sh")]
+    assert addresses == [f"{site}/acme/Big-MoE.{form}?hardware=h200" for form in ("json", "md")]
+
+
+def test_exports_follow_the_choices_and_the_open_process(page: Any, site: str) -> None:
+    visit(page, f"{site}/acme/Big-MoE?hardware=h200&nodes=2&strategy=multi_node_tp")
+    page.click("#exports summary")
+    assert page.locator("#exports a").count() == 6
+    first = "[...document.querySelectorAll('#exports a')].map(link => link.href)[0]"
+    query = "hardware=h200&nodes=2&strategy=multi_node_tp"
+    assert page.evaluate(first).split("?")[0] == f"{site}/acme/Big-MoE.sh"
+    page.click("#tab-worker-1")
+    assert not page.locator("#exports ul").is_visible()
+    assert page.evaluate(first).endswith("&process=worker-1")
+    page.focus("#exports summary")
+    page.keyboard.press("Enter")
+    assert page.locator("#exports ul").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#exports ul").is_visible()
+    with page.expect_response("**/*.config.yaml*") as response:
+        page.evaluate("fetch([...document.querySelectorAll('#exports a')][1].href)")
+    assert "node-rank: 1" in response.value.text()
+    assert query.split("&")[0] in response.value.url
 
 
 def test_every_flag_says_where_it_comes_from(page: Any, site: str) -> None:

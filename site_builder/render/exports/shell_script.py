@@ -1,4 +1,4 @@
-"""A shell script that runs one process of the deployment: the first one, or the one whose id is its argument."""
+"""A shell script that runs one process: that of ``process=`` or the first one, or the one whose id is its argument."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def render(view: View) -> str:
         if entry.name not in set_here and entry.name != "~":
             missing = ":=" if entry.name.endswith("DEVICE_NAME") else f":?{entry.description or 'must be set'}"
             lines.append(f': "${{{entry.name}{missing}}}"')
-    first = view.processes[0].id
+    first = view.process or view.processes[0].id
     lines += ["", f'case "${{1:-{first}}}" in']
     for process in view.processes:
         lines += [f"{process.id})", *_body(process), "  ;;"]

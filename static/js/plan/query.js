@@ -25,7 +25,7 @@ export const PARAMETERS = {
   cuda: "value",
 };
 /** Parameters that say how to answer, not what. */
-const OTHERS = ["strict"];
+const OTHERS = ["strict", "process"];
 
 /** A query string as [parameters, notes]; a repeated parameter counts once, the last wins and is reported. */
 export function splitQuery(text) {
