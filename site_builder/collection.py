@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from site_builder.catalog import Catalog, Recipe, load
@@ -20,6 +21,11 @@ class Collection:
     catalog: Catalog
     plans: Mapping[str, Plan]
     problems: tuple[Problem, ...]
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """How commands are read: by all flag tables together."""
+        return Grammar.of(self.catalog.flag_tables)
 
     def recipe(self, recipe_id: str) -> Recipe:
         return self.catalog.recipes[recipe_id]

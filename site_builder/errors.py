@@ -4,6 +4,7 @@ SiteError
 ├── ContentError     the content folder cannot be used: carries its problems
 ├── UnknownRecipe    no recipe has this id: carries the closest ids
 ├── BadQuery         a query that is refused (strict mode, too long)
+├── BadCommand       a pasted command that cannot be read
 └── OutputError      the site cannot be written where it was asked for
 """
 
@@ -65,6 +66,10 @@ class BadQuery(SiteError):
     def __init__(self, message: str, details: Sequence[object] = ()) -> None:
         self.details = tuple(details)
         super().__init__(message)
+
+
+class BadCommand(SiteError):
+    """A pasted text that cannot be read as a command; the message says where and how to mend it."""
 
 
 class OutputError(SiteError):
