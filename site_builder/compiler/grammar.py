@@ -46,7 +46,9 @@ class Grammar:
         negations: set[str] = set()
         for table in tables:
             for entry in table["flags"]:
-                flag = Flag(entry["flag"], entry["takes_value"], entry.get("append", False), entry.get("value_type", ""))
+                flag = Flag(
+                    entry["flag"], entry["takes_value"], entry.get("append", False), entry.get("value_type", "")
+                )
                 spellings, against = (flag.name, *entry.get("aliases", ())), entry.get("negations", ())
                 flags.update(dict.fromkeys((*spellings, *against), flag))
                 negations = (negations - set(spellings)) | set(against)

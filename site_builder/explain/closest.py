@@ -68,7 +68,7 @@ class Search:
         nodes = next((str(count) for count in counts if count and count <= 16), None)
         yield {}
         for axis in self.axes:
-            if axis["id"] in ("strategy", "task", "variant"):
+            if axis["id"] in ("task", "variant", "strategy", "prefill_mode", "decode_mode"):
                 for value in values_of(axis):
                     asked = {"nodes": nodes} if nodes and axis["id"] == "strategy" else {}
                     found = pick(self.plan, asked, (axis["id"], value))
@@ -88,9 +88,11 @@ class Search:
                 return
 
     def _moves(self, axis: Axis, selection: Mapping[str, str]) -> Iterator[Candidate]:
+        """Every other value of one choice: with all else as it is now, and with all else as a click would leave it."""
         asked = asked_of(self.plan, selection)
         for value in values_of(axis):
             if value != selection[axis["id"]]:
+                yield self._try({**selection, axis["id"]: value})
                 found = pick(self.plan, asked, (axis["id"], value))
                 if found is not None:
                     yield self._try(found)
@@ -119,7 +121,7 @@ class Search:
     def distance(self, pasted: Pasted, command: Command, facts: Mapping[str, Any]) -> float:
         """How far a pasted server is from a command of ours: the flags and variables that are not the same."""
         ours = self.reader.settings(command["lines"][1:])
-        cost = _unlike(ours, pasted.settings) + _unlike_env(command["env"], pasted.env)
+        cost: float = _unlike(ours, pasted.settings) + _unlike_env(command["env"], pasted.env)
         cost += MODEL * (pasted.model.lower() != str(facts["model"]).lower())
         if pasted.image:
             cost += IMAGE * (pasted.image != facts.get("image"))

@@ -57,7 +57,9 @@ class Releases:
 
     @cached_property
     def variables(self) -> list[tuple[str, frozenset[str]]]:
-        return [(str(table["version"]), frozenset(entry["name"] for entry in table["environment"])) for table in self.own]
+        return [
+            (str(table["version"]), frozenset(entry["name"] for entry in table["environment"])) for table in self.own
+        ]
 
     def flag(self, setting: Setting) -> Difference:
         """A flag that only the pasted command has: extra, unknown or removed."""
