@@ -17,24 +17,9 @@ MOST_SERVERS, MOST_FLAGS = 32, 500
 SECRETS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN")
 _CONTAINERS, _SHELLS = ("docker", "podman", "nerdctl"), ("bash", "sh", "/bin/bash", "/bin/sh")
 #: What ``docker run`` is told without a value; everything else takes one.
-_SWITCHES = frozenset(
-    [
-        "--detach",
-        "--interactive",
-        "--tty",
-        "--rm",
-        "--privileged",
-        "--init",
-        "--read-only",
-        "--no-healthcheck",
-        "--oom-kill-disable",
-        "--publish-all",
-        "--sig-proxy",
-        "--disable-content-trust",
-        "--quiet",
-        "--use-api-socket",
-        "--help",
-    ]
+_SWITCHES = (
+    *("--detach", "--interactive", "--tty", "--rm", "--privileged", "--init", "--read-only", "--no-healthcheck"),
+    *("--oom-kill-disable", "--publish-all", "--sig-proxy", "--disable-content-trust", "--quiet", "--help"),
 )
 _SHORT_SWITCHES = frozenset("ditPq")
 _SHORT_VALUES = frozenset("acehlmpuvw")
