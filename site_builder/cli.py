@@ -1,4 +1,4 @@
-"""The command line: ``python build.py [build|serve|check|show|render|new|schema]``; no argument means build.
+"""The command line: ``python build.py [build|serve|check|show|render|explain|new|schema]``; no argument means build.
 
 Exit codes: 0 all is well; 1 something could not be used (an error in the content, an unknown recipe, a folder
 that cannot be written); 2 the command line itself is wrong.
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from rich.console import Console
@@ -24,9 +24,10 @@ from site_builder.build import build as build_site
 from site_builder.checks import check as check_content
 from site_builder.collection import Collection, open_collection
 from site_builder.errors import ContentError, Problem, SiteError
+from site_builder.explain import explain as explain_text
 from site_builder.newrecipe import recipe_template
 from site_builder.pages import SiteContext, recipe_schema
-from site_builder.render import as_json, as_markdown
+from site_builder.render import as_json, as_markdown, explanation
 from site_builder.render.as_html import DEFAULT_THEME, Theme
 from site_builder.render.exports import EXPORTS
 from site_builder.render.records import record
@@ -197,6 +198,21 @@ def render(content: Path, jsonl: bool) -> None:
     for line in sys.stdin:
         if line.strip():
             click.echo(json.dumps(record(collection, line), ensure_ascii=False, separators=(",", ":")))
+
+
+@main.command()
+@click.argument("file", type=click.File("r", encoding="utf-8", errors="replace"), default="-")
+@content_option
+@click.option("--recipe", default="", help="ORG/REPO to compare with, whatever model the command names.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def explain(file: TextIO, content: Path, recipe: str, form: str) -> None:
+    """Say which configuration a vllm serve or docker run command (FILE, or standard input) is closest to."""
+    collection = open_collection(content)
+    found, addresses = explain_text(collection, file.read(), recipe), Addresses(collection.catalog.site.base_url)
+    shown = (
+        as_json.dump(explanation.document(found, addresses)) if form == "json" else explanation.text(found, addresses)
+    )
+    click.echo(shown, nl=False)
 
 
 @main.command()

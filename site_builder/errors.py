@@ -5,6 +5,7 @@ SiteError
 ├── UnknownRecipe    no recipe has this id: carries the closest ids
 ├── BadQuery         a query that is refused (strict mode, too long)
 ├── CannotExport     a tool has no way to say this configuration: carries what to use instead
+├── BadCommand       a pasted command that cannot be read
 └── OutputError      the site cannot be written where it was asked for
 """
 
@@ -74,6 +75,10 @@ class CannotExport(SiteError):
     def __init__(self, reason: str, instead: str) -> None:
         self.reason, self.instead = reason, instead
         super().__init__(f"{reason}; use {instead}")
+
+
+class BadCommand(SiteError):
+    """A pasted text that cannot be read as a command; the message says where and how to mend it."""
 
 
 class OutputError(SiteError):

@@ -50,10 +50,13 @@ MEDIA_TYPES = {
     "webmanifest": "application/manifest+json",
 }
 TITLES = {
+    400: "Bad Request",
     404: "Not Found",
     405: "Method Not Allowed",
     409: "Conflict",
+    413: "Content Too Large",
     414: "URI Too Long",
+    415: "Unsupported Media Type",
     422: "Unprocessable Content",
 }
 

@@ -25,7 +25,8 @@ ANSWERS = COMPILER | {
     "requests",
     "views",
 }
-RENDER = ANSWERS | {"render", "assets", "browse"}
+COMPARED = ANSWERS | {"explain"}
+RENDER = COMPARED | {"render", "assets", "browse"}
 PAGES = RENDER | {"pages"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -47,6 +48,7 @@ ALLOWED: dict[str, set[str]] = {
     "requests": {"compiler", "schema", "views"},
     "browse": {"catalog"},
     "views": ANSWERS,
+    "explain": ANSWERS | {"explain"},
     "assets": set(),
     "render": RENDER,
     "pages": PAGES,

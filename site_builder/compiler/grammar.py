@@ -22,12 +22,14 @@ _LEVEL = re.compile(r"-O\d?")
 class Flag:
     """One flag of the table.
 
-    ``takes`` is none, one, choices, json, many or optional; ``append``: each use adds a value.
+    ``takes`` is none, one, choices, json, many or optional; ``append``: each use adds a value; ``kind`` is the type of
+    the value where the table has one: int, int_human (``16k``), float, str, json.
     """
 
     name: str
     takes: str
     append: bool = False
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -35,22 +37,32 @@ class Grammar:
     """Spellings of flags (aliases and negations lead to the same flag); later tables complete earlier ones."""
 
     flags: Mapping[str, Flag] = field(default_factory=dict)
+    negations: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, tables: Sequence[Mapping[str, Any]]) -> Grammar:
         """The grammar of flag tables, oldest first: a newer table's word on a flag counts."""
-        flags = {}
+        flags: dict[str, Flag] = {}
+        negations: set[str] = set()
         for table in tables:
             for entry in table["flags"]:
-                flag = Flag(entry["flag"], entry["takes_value"], entry.get("append", False))
-                for spelling in (flag.name, *entry.get("aliases", ()), *entry.get("negations", ())):
-                    flags[spelling] = flag
-        return cls(flags)
+                flag = Flag(
+                    entry["flag"], entry["takes_value"], entry.get("append", False), entry.get("value_type", "")
+                )
+                spellings, against = (flag.name, *entry.get("aliases", ())), entry.get("negations", ())
+                flags.update(dict.fromkeys((*spellings, *against), flag))
+                negations = (negations - set(spellings)) | set(against)
+        return cls(flags, frozenset(negations))
 
     def find(self, word: str) -> Flag | None:
         """The flag that a word names, without its value, dotted key or spelling."""
         base = _base(word)
         return self.flags.get(base) or (self.flags.get("--" + base[5:]) if base.startswith("--no-") else None)
+
+    def negates(self, word: str) -> bool:
+        """Whether a word switches its flag off: ``--no-enable-x``, or a negation of the table."""
+        base = _base(word)
+        return base in self.negations or (base.startswith("--no-") and base not in self.flags)
 
     def key(self, word: str) -> str | None:
         """What a later use of the same flag has in common with this one; None where both stand (it may repeat)."""
