@@ -177,10 +177,15 @@ class View:
     @cached_property
     def placeholders(self) -> list[Placeholder]:
         """Every variable that the commands leave open, and ``~`` where a command has one."""
-        return [Placeholder(name, describe_placeholder(name)) for name in dict.fromkeys(self._open_names())]
+        return self.placeholders_of(self.commands)
 
-    def _open_names(self) -> Iterator[str]:
-        for command in self.commands:
+    def placeholders_of(self, commands: Sequence[Command]) -> list[Placeholder]:
+        """What some of the commands leave open."""
+        names = dict.fromkeys(self._open_names(commands))
+        return [Placeholder(name, describe_placeholder(name)) for name in names]
+
+    def _open_names(self, commands: Sequence[Command]) -> Iterator[str]:
+        for command in commands:
             words = [*command["argv"], command["text"] or ""]
             for text in (
                 *words,

@@ -128,7 +128,7 @@ def test_the_values_of_a_config_file_are_typed(tmp_path: Path) -> None:
         "compilation-config": {"mode": 3, "custom_ops": ["all"]},
         "speculative-config.method": "mtp",
         "dtype": "auto",
-        "revision": 100000.0,
+        "revision": "1e5",
         "tokenizer-mode": "true",
     }
 
@@ -181,6 +181,14 @@ def test_a_script_hands_vllm_exactly_the_words(small: Collection, tmp_path: Path
         home = str(tmp_path)
         argv = [home + word[1:] if word.startswith("~/") else word for word in argv]
         assert received(export(view, "sh"), tmp_path, env) == argv
+
+
+def test_a_script_of_one_process_asks_for_its_own_variables_only(small: Collection) -> None:
+    asked = {name: export(view_of(small, "pools", f"process={name}"), "sh") for name in ("decode-0", "router")}
+    assert "ROUTER_PORT" not in asked["decode-0"]
+    assert "PREFILL_NODE_1" not in asked["decode-0"]
+    assert "PREFILL_NODE_2" in asked["router"]
+    assert "exec vllm serve" not in asked["router"]
 
 
 def compose_problems(schemas: Path, document: Any) -> list[str]:
@@ -278,6 +286,29 @@ def test_each_pod_of_a_group_runs_the_command_of_its_rank(small: Collection, tmp
         assert received(pod["args"][0], tmp_path, env) == expected
 
 
+def test_the_service_of_a_group_leaves_the_name_of_the_group_to_its_controller(small: Collection) -> None:
+    group, service = kubernetes_documents(view_of(small, "tensor parallel over nodes"))
+    assert (group["metadata"]["name"], service["metadata"]["name"]) == ("big-moe", "big-moe-leader")
+
+
+def gpus(view: View) -> dict[str, str]:
+    """The GPUs of the pod of a deployment on one node."""
+    container = kubernetes_documents(view)[0]["spec"]["template"]["spec"]["containers"][0]
+    return dict(container["resources"]["limits"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "count"), [(["-tp", "4"], "4"), (["--tensor-parallel-size=2"], "2"), (["-tp", "2", "-dp", "2"], "4")]
+)
+def test_a_pod_gets_the_gpus_of_its_sizes_in_any_spelling(tmp_path: Path, flags: list[str], count: str) -> None:
+    view = answered(tmp_path, "hardware=h200", strategy_overrides={"single_node_tp": {"extra_args": flags}})
+    assert gpus(view) == {"nvidia.com/gpu": count}
+
+
+def test_an_omni_server_gets_every_gpu_of_its_node(small: Collection) -> None:
+    assert gpus(answer(small, "zeta/Paint", "hardware=h200")) == {"nvidia.com/gpu": "8"}
+
+
 def test_a_group_is_a_leader_worker_set(small: Collection, schemas: Path) -> None:
     for name in ("tensor parallel over nodes", "data parallel over nodes"):
         group, _ = kubernetes_documents(view_of(small, name))
@@ -313,6 +344,33 @@ def test_the_pools_of_a_graph_are_prefill_and_decode(small: Collection, schemas:
         assert container["args"][2:4] == ["--disaggregation-mode", role]
         assert not any("$" in word for word in container["args"])
         assert not any("$" in entry["value"] for entry in container.get("env", []))
+
+
+def test_a_flag_that_holds_its_value_keeps_it_in_dynamo(tmp_path: Path) -> None:
+    model = {"model_id": "acme/Test", "base_args": ["--tool-call-parser=hermes"]}
+    graph = yaml.safe_load(export(answered(tmp_path, "hardware=h200", model=model), "dynamo.yaml"))
+    words = graph["spec"]["components"][1]["podTemplate"]["spec"]["containers"][0]["args"]
+    assert words == ["--model", "acme/Test", "--dyn-tool-call-parser", "hermes", "--tensor-parallel-size", "1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"docker_image": "vllm/vllm-openai:nightly"}, "needs the build vllm/vllm-openai:nightly"),
+        ({"docker_image": "vllm/vllm-openai:acme7"}, "needs the build vllm/vllm-openai:acme7"),
+        ({"docker_image": "vllm/vllm-openai:v0.33.0"}, "needs the build vllm/vllm-openai:v0.33.0"),
+        ({"base_args": ["--reasoning-parser-plugin", "p.py"]}, "Dynamo has no word for --reasoning-parser-plugin"),
+    ],
+)
+def test_dynamo_runs_releases_up_to_its_own_only(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
+    view = answered(tmp_path, "hardware=h200", model={"model_id": "acme/Test", **changes})
+    with pytest.raises(CannotExport, match=words):
+        export(view, "dynamo.yaml")
+
+
+def test_dynamo_serves_no_embeddings(small: Collection) -> None:
+    with pytest.raises(CannotExport, match="not embeddings"):
+        export(answer(small, "zeta/Embed-1B", ""), "dynamo.yaml")
 
 
 REFUSED = [

@@ -46,7 +46,22 @@ _DYNAMO_NAMES = {
     "--chat-template": "--custom-jinja-template",
 }
 #: Flags of the server that change answers and that Dynamo has no word for.
-_NOT_IN_DYNAMO = ("--chat-template-content-format", "--default-chat-template-kwargs", "--lora-modules", "--omni")
+_NOT_IN_DYNAMO = (
+    "--api-key",
+    "--chat-template-content-format",
+    "--default-chat-template-kwargs",
+    "--lora-modules",
+    "--middleware",
+    "--omni",
+    "--reasoning-parser-plugin",
+    "--response-role",
+    "--root-path",
+    "--ssl-ca-certs",
+    "--ssl-certfile",
+    "--ssl-keyfile",
+    "--tool-parser-plugin",
+    "--tool-server",
+)
 
 
 def config_entries(lines: Sequence[Line], grammar: Grammar) -> dict[str, Value]:
@@ -89,7 +104,10 @@ def _value(values: Sequence[str], name: str, grammar: Grammar) -> Value:
         return True
     if len(values) > 1 or (flag is not None and (flag.takes == "many" or flag.append)):
         return list(values)
-    return typed(values[0])
+    value = typed(values[0])
+    # vLLM writes a value back as text: --revision 1.10 must not become 1.1. Only of a number it counts as the same.
+    same = isinstance(value, dict) or str(value) == values[0] or (flag is not None and flag.kind in ("int", "float"))
+    return value if same else values[0]
 
 
 def typed(text: str) -> int | float | str | dict[str, object]:
@@ -121,8 +139,10 @@ def dynamo_words(lines: Sequence[Line], role: str, grammar: Grammar) -> tuple[li
             raise ValueError(name)
         if name in _SERVER_ONLY:
             left.append(line[0])
+        elif name in _DYNAMO_NAMES:
+            words += [_DYNAMO_NAMES[name], line[0].partition("=")[2] or line[-1]]
         elif name not in _PLACE:
-            words += [_DYNAMO_NAMES.get(name, line[0]), *line[1:]]
+            words += line
     return words, left
 
 

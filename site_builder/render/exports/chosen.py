@@ -69,9 +69,16 @@ def only_server(view: View, target: str, instead: str) -> ProcessView:
 
 
 def gpus_of(view: View, command: Command, nodes: int) -> int:
-    """The GPUs that a process takes of one node: what its parallel sizes multiply to, over the nodes of its pool."""
-    sizes = [line[-1] for line in command["lines"][1:] if line[0] in view.plan["sizes"] and line[-1].isdigit()]
-    return max(1, min(int(view.facts["gpus"]), math.ceil(math.prod(int(size) for size in sizes) / nodes)))
+    """The GPUs that a process takes of one node: what its parallel sizes multiply to, over the nodes of its pool.
+
+    Stages of omni recipes are spread over GPUs in ways of their own: they get the whole node.
+    """
+    most = int(view.facts["gpus"])
+    if view.recipe.file.omni:
+        return most
+    key = view.collection.grammar.key  # a size may be spelled short, or hold its value after =
+    sizes = [line[-1].rpartition("=")[2] for line in command["lines"][1:] if key(line[0]) in view.plan["sizes"]]
+    return max(1, min(most, math.ceil(math.prod(int(size) for size in sizes if size.isdigit()) / nodes)))
 
 
 def header(view: View, *more: str) -> list[str]:

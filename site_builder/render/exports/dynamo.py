@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from site_builder.compiler.facts import version_key
@@ -16,6 +17,9 @@ from site_builder.views import View
 
 #: The runtime image of Dynamo, and the vLLM that it holds.
 IMAGE, IMAGE_VLLM = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1", "0.31.0"
+
+#: An image whose vLLM is a release, the newest or the one that the tag names: others are builds for one model.
+_RELEASE = re.compile(r"vllm/vllm-openai:(?:latest|v(\d+(?:\.\d+)*))(?:-cu\d+)?")
 
 
 def render(view: View) -> str:
@@ -52,6 +56,12 @@ def _check(view: View) -> None:
     needed = str(view.facts.get("min_vllm_version") or "0")
     if version_key(needed) > version_key(IMAGE_VLLM):
         raise CannotExport(f"the recipe needs vLLM {needed}, and Dynamo's image has {IMAGE_VLLM}", others)
+    image = str(view.facts.get("image") or "")
+    release = _RELEASE.fullmatch(image)
+    if not release or version_key(release[1] or "") > version_key(IMAGE_VLLM):
+        raise CannotExport(f"the recipe needs the build {image}, and Dynamo's image has vLLM {IMAGE_VLLM}", others)
+    if "embedding" in view.recipe.file.meta.tasks:
+        raise CannotExport("Dynamo's worker for vLLM serves models that write text, not embeddings", others)
 
 
 def _pools(view: View) -> list[tuple[str, int, Command]]:

@@ -101,7 +101,8 @@ def _several_nodes(view: View, name: str) -> list[Manifest]:
             },
         },
     }
-    return [group, _service(name, labels, head.command["port"])]
+    # The controller makes a headless service with the name of the set, and finds the leader by it: that name is taken.
+    return [group, _service(f"{name}-leader", labels, head.command["port"])]
 
 
 def _script_pod(view: View, process: ProcessView, ranks: list[tuple[int, str]]) -> Manifest:

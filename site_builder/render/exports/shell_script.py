@@ -11,18 +11,18 @@ from site_builder.views import ProcessView, View
 def render(view: View) -> str:
     """The script, for ``bash``. Placeholders are read from the environment; a missing one stops it with a sentence."""
     lines = ["#!/usr/bin/env bash", f"# {view.id}: {view.summary}", "set -euo pipefail", ""]
-    set_here = {
-        name for process in view.processes for name, value in process.command["env"].items() if value != f"${name}"
-    }
-    for entry in view.placeholders:
+    processes = [process for process in view.processes if not view.process or process.id == view.process]
+    set_here = {name for process in processes for name, value in process.command["env"].items() if value != f"${name}"}
+    for entry in view.placeholders_of([process.command for process in processes]):
         if entry.name not in set_here and entry.name != "~":
             missing = ":=" if entry.name.endswith("DEVICE_NAME") else f":?{entry.description or 'must be set'}"
             lines.append(f': "${{{entry.name}{missing}}}"')
-    first = view.process or view.processes[0].id
-    lines += ["", f'case "${{1:-{first}}}" in']
-    for process in view.processes:
+    if view.process:
+        return "\n".join([*lines, "", *_body(processes[0])]) + "\n"
+    lines += ["", f'case "${{1:-{processes[0].id}}}" in']
+    for process in processes:
         lines += [f"{process.id})", *_body(process), "  ;;"]
-    known = ", ".join(process.id for process in view.processes)
+    known = ", ".join(process.id for process in processes)
     lines += ["*)", f'  echo "unknown process $1; known are {known}" >&2', "  exit 2", "  ;;", "esac"]
     return "\n".join(lines) + "\n"
 
