@@ -75,7 +75,9 @@ def test_an_unknown_model_suggests_known_ones(client: httpx.Client) -> None:
 
 
 def test_a_page_of_another_site_may_ask(client: httpx.Client) -> None:
-    answer = client.options("/v1/explain", headers={"origin": "https://other.org", "access-control-request-method": "POST"})
+    answer = client.options(
+        "/v1/explain", headers={"origin": "https://other.org", "access-control-request-method": "POST"}
+    )
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["access-control-allow-origin"] == "*"
     assert answer.headers["access-control-allow-methods"] == "POST, OPTIONS"

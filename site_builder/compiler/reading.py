@@ -101,8 +101,7 @@ class Reader:
         word, *values = line
         level = _LEVEL.fullmatch(word)
         if level:
-            chosen = level[1] or (values[0] if values else "")
-            return Reading(self.grammar.key(word) or word, (), loose(chosen), line, tuple(values[1:]), False)
+            word, values = self.grammar.key(word) or word, [*filter(None, [level[1]]), *values]
         name, equals, given = word.partition("=")
         if equals:
             values = [given, *values]

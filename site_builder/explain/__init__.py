@@ -72,6 +72,11 @@ class Explanation:
         return [process for process in self.view.processes if process.id not in named]
 
 
+def serves(process: ProcessView) -> bool:
+    """Whether a process is one of vLLM's servers: neither a router nor a text of content."""
+    return bool(process.command["argv"]) and process.command["role"] != "router"
+
+
 def explain(collection: Collection, text: str, recipe: str = "") -> Explanation:
     """Explain a pasted text; ``recipe`` (an id) is compared with, whatever model the text names.
 
@@ -128,7 +133,7 @@ def _explained(view: View, pasted: Sequence[Pasted], reader: Reader) -> Iterator
     """Each pasted server with the process that is closest to it; a process is taken once, as long as there are more."""
     search = Search(view.plan, pasted, reader)
     releases = Releases(view.collection.catalog.flag_tables)
-    free = [process for process in view.processes if process.command["port"]]
+    free = [process for process in view.processes if serves(process)]
     everyone = list(free)
     for one in pasted:
         process = _nearest(search, one, (free or everyone, view.facts))

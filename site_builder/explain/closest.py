@@ -20,10 +20,13 @@ from site_builder.resolve import RANKS, pick, resolve
 
 #: The program of a plan that serves; the others route.
 SERVER = "vllm"
-#: What another model and another image count, in flags that differ; and one word of docker's.
-MODEL, IMAGE, DEVICE = 4.0, 1.0, 0.1
+#: What another model and another image count, in flags that differ; and one word of docker's. A model outweighs all
+#: flags that a variant may have: a command of two flags is still that of the checkpoint that it names.
+MODEL, IMAGE, DEVICE = 50.0, 1.0, 0.1
 #: How many configurations are compared at most, how many starts are followed, and how often all choices are tried.
 MOST_TRIED, STARTS, ROUNDS = 1500, 3, 4
+#: The choices that a number of nodes may be about.
+COUNTS = ("nodes", "prefill_nodes", "decode_nodes")
 #: A deployment is known by its first and last servers.
 SAMPLE = 4
 
@@ -59,7 +62,8 @@ class Search:
         """Every configuration that was compared, the closest first."""
         starts = sorted((self._try(asked) for asked in self._starts()), key=lambda found: found.cost)
         for start in starts[:STARTS]:
-            self._descend(start)
+            if not self._descend(start).cost[0]:
+                break
         return sorted(self.tried.values(), key=lambda found: found.cost)
 
     def _starts(self) -> Iterator[dict[str, str]]:
@@ -70,22 +74,34 @@ class Search:
         for axis in self.axes:
             if axis["id"] in ("task", "variant", "strategy", "prefill_mode", "decode_mode"):
                 for value in values_of(axis):
-                    asked = {"nodes": nodes} if nodes and axis["id"] == "strategy" else {}
+                    asked = dict.fromkeys(COUNTS, nodes) if nodes and axis["id"] == "strategy" else {}
                     found = pick(self.plan, asked, (axis["id"], value))
                     if found is not None:
                         yield found
 
-    def _descend(self, start: Candidate) -> None:
+    def _descend(self, start: Candidate) -> Candidate:
+        """Take the best value of every choice in turn, until none is better or nothing is different."""
         best = start
         for _ in range(ROUNDS):
             before = best
             for axis in self.axes:
-                if best.cost[0] == 0 or len(self.tried) >= MOST_TRIED:
-                    return
+                if not best.cost[0] or len(self.tried) >= MOST_TRIED:
+                    return self._plainest(best)
                 if axis["id"] in best.selection:
                     best = min([best, *self._moves(axis, best.selection)], key=lambda found: found.cost)
             if best.cost == before.cost:
-                return
+                break
+        return best
+
+    def _plainest(self, best: Candidate) -> Candidate:
+        """The same commands with fewer choices, where some are not needed."""
+        asked = asked_of(self.plan, best.selection)
+        for axis_id in list(asked):
+            fewer = {name: value for name, value in asked.items() if name != axis_id}
+            found = self._try(fewer)
+            if found.cost < best.cost:
+                best, asked = found, fewer
+        return best
 
     def _moves(self, axis: Axis, selection: Mapping[str, str]) -> Iterator[Candidate]:
         """Every other value of one choice: with all else as it is now, and with all else as a click would leave it."""

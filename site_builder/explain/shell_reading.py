@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from site_builder.errors import BadCommand
@@ -37,8 +37,14 @@ class ShellCommand:
     env: dict[str, str] = field(default_factory=dict)
 
 
-def read_shell(text: str) -> tuple[list[ShellCommand], list[str]]:
-    """The commands of a text, in order, and notes on what was left out. Raises BadCommand."""
+def read_shell(
+    text: str, serves: Callable[[Sequence[str]], bool] = lambda _: False
+) -> tuple[list[ShellCommand], list[str]]:
+    """The commands of a text, in order, and notes on what was left out. Raises BadCommand.
+
+    ``serves`` tells words that start a server. Exports after one are those of the next node: they start anew.
+    """
+    ended = False
     notes: dict[str, None] = {}
     exported: dict[str, str] = {}
     commands = []
@@ -50,12 +56,14 @@ def read_shell(text: str) -> tuple[list[ShellCommand], list[str]]:
             raise BadCommand(f"line {line}: {str(error).lower()}; close the quote, or take it away") from error
         own, rest = _assignments(words)
         if rest[:1] == ["export"]:
+            exported, ended = {} if ended else exported, False
             exported.update(_assignments(rest[1:], every=True)[0])
         elif rest[:1] == ["unset"]:
             for name in rest[1:]:
                 exported.pop(name, None)
         elif rest:
             commands.append(ShellCommand(tuple(rest), {**exported, **own}))
+            ended = ended or serves(rest)
         elif own:
             notes["a variable that is set without export does not reach the server; it is counted all the same"] = None
             exported.update(own)
