@@ -70,6 +70,7 @@ function drawForms() {
   for (const form of document.querySelectorAll("#forms a[data-form]")) {
     form.search = query;
   }
+  document.querySelector("#compare a").search = query && `b=${encodeURIComponent(query)}`;
 }
 
 /** Links to what is served; a model in a folder of the machine has none. */
