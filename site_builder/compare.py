@@ -176,7 +176,7 @@ Asked = dict[str, tuple[dict[str, str], list[Adjustment]]]
 
 
 def read_query(query: str) -> tuple[Asked, list[Adjustment]]:
-    """The parameters of ``a`` and ``b``, those of a form under ``a.`` and ``b.``, all with notes; and notes on the rest."""
+    """The parameters of ``a`` and ``b``, and those of a form under ``a.`` and ``b.``, with notes; notes on the rest."""
     parameters, repeated = split_query(query)
     notes = [note for note in repeated if "." not in note["parameter"]]
     asked: Asked = {side: split_query(parameters.get(side, "")) for side in SIDES}
@@ -219,9 +219,9 @@ def _choices(view: View) -> Iterator[tuple[str, Cell]]:
     """The choices of a view by parameter, as a query writes them."""
     for name, value in view.configuration.items():
         if isinstance(value, dict):
-            yield name, Cell(",".join(f"{key}:{mode}" for key, mode in value.items()) or "none")
+            yield name, Cell(", ".join(f"{key}:{mode}" for key, mode in value.items()) or "none")
         elif isinstance(value, list):
-            yield name, Cell(",".join(value) or "none")
+            yield name, Cell(", ".join(value) or "none")
         else:
             yield name, Cell(str(value))
 
