@@ -246,34 +246,41 @@ def told(found: Explanation) -> list[tuple[str, str, str, str]]:
 
 
 def test_every_kind_of_difference(small: Collection) -> None:
-    view = answer(small, "acme/Big-MoE", "features=tool_calling")
-    lines = [line for line in view.processes[0].command["lines"] if line[0] != "--trust-remote-code"]
-    text = " ".join(shlex.join(line) for line in lines)
-    text = f"export VLLM_NO_SUCH=1 OTHER=2 VLLM_OMNI_X=1\n{view.processes[0].exports}\n{text} --seed 1 --calculate-kv-scales --enable-expert-paralel"
-    found = explain(small, text)
-    kinds = {(kind, name) for kind, name, _, _ in told(found)}
-    expected = {("extra", "--seed"), ("removed", "--calculate-kv-scales"), ("unknown", "--enable-expert-paralel"),
-                ("unknown", "VLLM_NO_SUCH"), ("extra", "OTHER"), ("extra", "VLLM_OMNI_X")}  # fmt: skip
-    if len(lines) < len(view.processes[0].command["lines"]):
-        expected.add(("missing", "--trust-remote-code"))
-    assert kinds == expected
-    removed = next(one for one in found.servers[0].flags if one.kind == "removed")
+    process = answer(small, "acme/Big-MoE", "").processes[0]
+    lines = [shlex.join(line) for line in process.command["lines"] if line[0] != "--trust-remote-code"]
+    text = " ".join(lines).replace("--max-num-seqs 128", "--max_num_seqs=100")
+    exports = "export VLLM_NO_SUCH=1 OTHER=2 VLLM_OMNI_X=1 VLLM_LOGGING_LEVEL=INFO"
+    found = explain(small, f"{exports}\n{text} --seed 1 --calculate-kv-scales --enable-expert-paralel")
+    assert found.view.query == ""
+    assert told(found) == [
+        ("missing", "--trust-remote-code", "", ""),
+        ("different", "--max-num-seqs", "100", "128"),
+        ("extra", "--seed", "1", ""),
+        ("removed", "--calculate-kv-scales", "", ""),
+        ("unknown", "--enable-expert-paralel", "", ""),
+        ("different", "VLLM_LOGGING_LEVEL", "INFO", "DEBUG"),
+        ("unknown", "VLLM_NO_SUCH", "1", ""),
+        ("extra", "OTHER", "2", ""),
+        ("extra", "VLLM_OMNI_X", "1", ""),
+    ]
+    missing, different, _, removed, unknown = found.servers[0].flags
+    assert (missing.origin, different.origin) == ("model.base_args", "strategy_overrides.single_node_tep")
     assert (removed.last, removed.since) == ("0.26.0", "0.33.0")
-    unknown = next(one for one in found.servers[0].flags if one.kind == "unknown")
     assert unknown.closest == ("--enable-expert-parallel",)
 
 
-def test_a_value_that_differs_names_both_and_the_origin(small: Collection) -> None:
-    view = answer(small, "acme/Big-MoE", "")
-    process = view.processes[0]
-    text = f"{process.exports}\n{process.text} --tool-call-parser other --no-trust-remote-code"
-    found = explain(small, text)
-    for one in found.servers[0].flags:
-        assert one.kind in ("different", "extra")
-        if one.kind == "different":
-            assert one.origin
-            assert one.ours
-    assert not found.exact
+def test_a_flag_that_is_switched_off_differs_from_one_that_is_on(small: Collection) -> None:
+    process = answer(small, "acme/Big-MoE", "").processes[0]
+    found = explain(small, f"{process.exports}\n{process.text} --no-trust-remote-code")
+    assert told(found) == [("different", "--trust-remote-code", "off", "on")]
+
+
+def test_another_image_is_a_difference(small: Collection) -> None:
+    process = answer(small, "acme/Small-8B", "install=docker").processes[0]
+    image = str(answer(small, "acme/Small-8B", "install=docker").facts["image"])
+    found = explain(small, str(process.docker).replace(image, "mine:1"))
+    assert told(found) == [("different", "image", "mine:1", image)]
+    assert "image mine:1; the recipe has" in explanation.text(found, Addresses())
 
 
 def test_filled_in_placeholders_are_no_difference(small: Collection) -> None:
