@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from site_builder.cli import main
 from site_builder.collection import Collection
 from site_builder.compiler.grammar import Grammar
 from site_builder.compiler.reading import Reader
@@ -22,6 +25,7 @@ from site_builder.render import explanation
 from site_builder.resolve import resolve
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View, answer
+from tests.helpers import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -394,6 +398,32 @@ def test_text_lists_what_a_deployment_also_starts(small: Collection) -> None:
     assert line.endswith(", …")
     bare = explanation.text(explain(small, "vllm serve acme/Big-MoE --max-model-len 1"), Addresses())
     assert "missing" in bare
+
+
+# On the command line.
+
+
+def test_the_command_line_reads_a_file_or_standard_input(tmp_path: Path) -> None:
+    file = tmp_path / "serve.sh"
+    file.write_text("vllm serve acme/small-8b --seed 1\n", encoding="utf-8")
+    run, small = CliRunner().invoke, ["--content", str(SMALL)]
+    text = run(main, ["explain", str(file), *small])
+    assert (text.exit_code, text.output.splitlines()[0][:14]) == (0, "acme/Small-8B:")
+    assert run(main, ["explain", *small, "--format", "json"], input="vllm serve /m").exit_code == 1
+    named = run(main, ["explain", "-", *small, "--format", "json", "--recipe", "acme/Small-8B"], input="vllm serve /m")
+    assert json.loads(named.output)["recipe"] == "acme/Small-8B"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vllm serve 'm", "error: line 1: the quote ' is not closed; close it, or take it away"),
+        ("vllm serve acme/Smal-8B", 'error: there is no recipe "acme/Smal-8B"; did you mean "acme/Small-8B"?'),
+    ],
+)
+def test_the_command_line_tells_errors_in_a_sentence(text: str, message: str) -> None:
+    result = CliRunner().invoke(main, ["explain", "--content", str(SMALL)], input=text)
+    assert (result.exit_code, result.stderr.strip()) == (1, message)
 
 
 # Our own commands are explained exactly.
