@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import shlex
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from site_builder.cli import main
 from site_builder.collection import Collection
@@ -165,6 +168,13 @@ def test_what_cannot_be_read_is_told_in_a_sentence(reader: Reader, text: str, me
     assert str(error.value) == message
 
 
+@given(st.text("vs -'\"\\\n\t#$`<>&|;(){}=2A", max_size=80) | st.text(max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(BadCommand):
+        for command in read_shell(f"{text}\nvllm serve m\n{text}")[0]:
+            assert command.words
+
+
 @pytest.mark.parametrize("text", ["[" * 65000, "\n" * 65000, "1" * 65000, "'a'" * 20000, '"\\' * 30000, "\\\n" * 30000, "<<a " * 16000,
                                   "vllm serve m " + "a" * 60000, "vllm serve m --a." + "b." * 30000 + " 1", "vllm serve m --a " + "$x" * 30000,
                                   "vllm serve m --foo " + '{"a":' * 10000, "A=b " * 16000])  # fmt: skip
@@ -309,6 +319,15 @@ def test_the_rank_of_one_node_is_found(small: Collection) -> None:
     assert found.exact
     assert found.servers[0].process.id == process.id
     assert [other.id for other in found.others] == ["head-0", "worker-1", "worker-2"]
+
+
+def test_choices_that_the_text_does_not_need_stay_the_default(small: Collection) -> None:
+    for mode in ("", "&decode_mode=tp"):
+        view = answer(small, "acme/Big-MoE", f"strategy=pd_cluster&decode_nodes=3{mode}")
+        process = [process for process in view.processes if process.command["role"] == "decode"][2]
+        found = explain(small, f"{process.exports}\n{process.text}")
+        assert found.exact
+        assert found.view.query == view.query
 
 
 def test_a_folder_or_a_served_name_names_the_recipe(small: Collection) -> None:

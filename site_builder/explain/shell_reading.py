@@ -49,12 +49,8 @@ def read_shell(
     exported: dict[str, str] = {}
     commands = []
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u00a0", " ").replace("\0", "")
-    for line, piece in _pieces(plain, notes):
-        try:
-            words = shlex.split(piece)
-        except ValueError as error:
-            raise BadCommand(f"line {line}: {str(error).lower()}; close the quote, or take it away") from error
-        own, rest = _assignments(words)
+    for piece in _pieces(plain, notes):
+        own, rest = _assignments(shlex.split(piece))
         if rest[:1] == ["export"]:
             exported, ended = {} if ended else exported, False
             exported.update(_assignments(rest[1:], every=True)[0])
@@ -70,12 +66,11 @@ def read_shell(
     return commands, list(notes)
 
 
-def _pieces(text: str, notes: dict[str, None]) -> Iterator[tuple[int, str]]:
-    """Each command as text that has only words and quotes, with the line (from 1) on which it starts."""
+def _pieces(text: str, notes: dict[str, None]) -> Iterator[str]:
+    """Each command as text that has only words and closed quotes."""
     parts: list[str] = []
     tags: list[str] = []
-    start = now = 1
-    place, skips = 0, False
+    now, place, skips = 1, 0, False
     while place < len(text):
         found = _PIECES.match(text, place)
         assert found is not None  # the last alternative takes any character
@@ -90,19 +85,18 @@ def _pieces(text: str, notes: dict[str, None]) -> Iterator[tuple[int, str]]:
             if piece in ("|", "&"):
                 notes["a pipe or & is left out"] = None
             if "".join(parts).strip():
-                yield start, "".join(parts)
+                yield "".join(parts)
             parts, skips = [], False
             if piece == "\n" and tags:
                 after = _after(text, place, tags)
                 now, place = now + text.count("\n", place, after), after
-            start = now + piece.count("\n")
         elif kind == "continued":
             parts.append(" ")
         elif kind != "comment":
             skips = _written(kind, piece, (parts, notes, skips))
         now += piece.count("\n")
     if "".join(parts).strip():
-        yield start, "".join(parts)
+        yield "".join(parts)
 
 
 def _written(kind: str, piece: str, state: tuple[list[str], dict[str, None], bool]) -> bool:
