@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 from urllib.parse import parse_qsl, quote_plus
 
 from site_builder.collection import Collection
@@ -20,6 +21,19 @@ SIDES = ("a", "b")
 KNOWN = (*SIDES, "strict")
 #: The process that a deployment starts first: one alone on a node, or the first of several nodes.
 _FIRST = ("serve", "head")
+
+
+class Shown(Protocol):
+    """What an address with a configuration gives: ``id`` is the address of its page, ``query`` its canonical query."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def query(self) -> str: ...
+
+    @property
+    def adjustments(self) -> Sequence[Adjustment]: ...
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from site_builder.browse import Entry, browse, entry_of, labels_of, search_index
 from site_builder.collection import Collection
-from site_builder.compare import SIDES, Comparison, compare, folded
+from site_builder.compare import SIDES, Comparison, Shown, compare, folded
 from site_builder.errors import UnknownRecipe, closest
-from site_builder.plan import Adjustment
 from site_builder.query import split_query
 from site_builder.render import as_html, as_json, as_markdown, comparison, for_web
 from site_builder.render.exports import shell_script
@@ -71,19 +70,6 @@ class SiteContext:
 
 
 Values = Mapping[str, str]
-
-
-class Shown(Protocol):
-    """What an address with a configuration gives: ``id`` is the address of its page, ``query`` its canonical query."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def query(self) -> str: ...
-
-    @property
-    def adjustments(self) -> Sequence[Adjustment]: ...
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from site_builder.compare import Shown
 from site_builder.errors import UnknownRecipe
 from site_builder.files import Files
-from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, Shown, SiteContext, Values, find_page
+from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, SiteContext, Values, find_page
 from site_builder.prepared import Answers, Prepared, Send, prefers_markdown, send_prepared
 from site_builder.query import is_strict
 from site_builder.render.as_html import BOOT_HASH, error_page, not_found_page
