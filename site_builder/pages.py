@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from site_builder.browse import Entry, browse, entry_of, labels_of, search_index
 from site_builder.collection import Collection
+from site_builder.compare import SIDES, Comparison, Shown, compare, folded
 from site_builder.errors import UnknownRecipe, closest
 from site_builder.query import split_query
-from site_builder.render import as_html, as_json, as_markdown, for_agents, for_web, openapi
+from site_builder.render import as_html, as_json, as_markdown, comparison, for_agents, for_web, openapi
 from site_builder.render.exports import EXPORTS, Export
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
@@ -76,22 +77,29 @@ class Page:
     """One kind of address.
 
     ``paths`` lists those that a folder of files holds. An address either has a ``render`` of its own, from the parts of
-    the address and the query, or it shows the view of a recipe that both give.
+    the address and the query, or it shows what both give: the view of a recipe, or two views compared (``read``).
+    ``settle`` gives the query that a form's query stands for, where they differ; ``sides`` is what the query writes
+    before the choices of each configuration.
     """
 
     pattern: re.Pattern[str]
     template: str
     paths: Callable[[SiteContext], Iterable[Values]]
     render: Callable[[SiteContext, Values, str], Text] | None = None
-    show: Callable[[SiteContext, View], Text] | None = None
+    show: Callable[[SiteContext, Any], Text] | None = None
     takes_query: bool = False
+    read: Callable[[SiteContext, Values, str], Shown] = lambda context, values, query: view_of_address(
+        context, values, query
+    )
+    settle: Callable[[SiteContext, Values, str], str] = lambda _, __, query: query
+    sides: Sequence[str] = ("",)
 
     def text(self, context: SiteContext, values: Values, query: str = "") -> Text:
         """The answer of an address. Raises UnknownRecipe."""
         if self.render is not None:
             return self.render(context, values, query)
         assert self.show is not None
-        return self.show(context, view_of_address(context, values, query))
+        return self.show(context, self.read(context, values, query))
 
 
 def page(
@@ -111,6 +119,30 @@ def shown(
     return Page(_pattern(template), template, paths, show=show, takes_query=True)
 
 
+def compared(suffix: str, show: Callable[[SiteContext, Comparison], Text]) -> Page:
+    """A form of the comparison of two configurations. No folder of files holds it: it is all query."""
+    template = f"{{org}}/{{repo}}/compare{suffix}"
+    settle = (lambda _, __, query: query) if suffix else _folded
+    return Page(
+        _pattern(template),
+        template,
+        _nowhere,
+        show=show,
+        takes_query=True,
+        read=_comparison,
+        settle=settle,
+        sides=[f"{side}." for side in SIDES],
+    )
+
+
+def _comparison(context: SiteContext, values: Values, query: str) -> Comparison:
+    return compare(context.collection, f"{values['org']}/{values['repo']}", query)
+
+
+def _folded(context: SiteContext, values: Values, query: str) -> str:
+    return folded(context.collection, f"{values['org']}/{values['repo']}", query)
+
+
 def _pattern(template: str) -> re.Pattern[str]:
     pieces = re.split(r"\{(\w+)\}", template)
     return re.compile(
@@ -120,6 +152,10 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 def _once(_: SiteContext) -> Iterable[Values]:
     return [{}]
+
+
+def _nowhere(_: SiteContext) -> Iterable[Values]:
+    return []
 
 
 def _recipes(context: SiteContext) -> Iterator[Values]:
@@ -322,8 +358,8 @@ PAGES: tuple[Page, ...] = (
     page("openapi.json", _vocabulary(_openapi), _once),
     page("strategies/{id}.json", _one(_strategies, "strategies"), _ids(_strategies)),
     page("kv_store/{id}.json", _one(_kv_stores, "kv_store"), _ids(_kv_stores)),
-    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, lambda _: []),
-    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, lambda _: []),
+    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, _nowhere),
+    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, _nowhere),
     shown("{org}/{repo}/hw/{hardware}.json", _json, _recipe_hardware),
     shown("{org}/{repo}/hw/{hardware}.md", _markdown, _recipe_hardware),
     shown("{org}/{repo}/strategies/{strategy}.json", _json, _recipe_strategies),
@@ -331,6 +367,9 @@ PAGES: tuple[Page, ...] = (
     shown("{org}/{repo}.json", _json, _recipes),
     shown("{org}/{repo}.md", _markdown, _recipes),
     *(_export(target) for target in EXPORTS),
+    compared(".json", lambda context, found: Text(comparison.as_json(found, context.addresses), JSON)),
+    compared(".md", lambda context, found: Text(comparison.as_markdown(found, context.addresses), MARKDOWN)),
+    compared("", lambda context, found: Text(comparison.page(found, context.around), HTML)),
     page("pictures/{org}/{repo}.png", _picture, _recipes),
     page("{org}", _organisation, _organisations),
     shown("{org}/{repo}", _page, _recipes),

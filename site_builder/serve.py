@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from site_builder.compare import Shown
 from site_builder.errors import CannotExport, UnknownRecipe
 from site_builder.files import Files
-from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, SiteContext, Values, find_page, view_of_address
+from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, SiteContext, Values, find_page
 from site_builder.prepared import Answers, Prepared, Send, prefers_markdown, send_prepared
 from site_builder.query import is_strict
 from site_builder.render.as_html import BOOT_HASH, error_page, not_found_page
 from site_builder.render.as_json import dump
-from site_builder.views import View
 
 LONGEST_QUERY = 8 * 1024
 READ = ("GET", "HEAD", "OPTIONS")
@@ -67,6 +67,8 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Observer = Callable[[Scope, str, int, float], None]
 #: Addresses that another application answers.
 INNER = ("healthz", "metrics", "mcp", "v1/")
+#: Pages whose address gives markdown to who prefers it.
+NEGOTIATED = ("{org}/{repo}", "{org}/{repo}/compare")
 #: Forms whose errors are a paragraph.
 PLAIN_SUFFIXES = ("sh", "yaml", "env", "txt", "xml")
 
@@ -186,8 +188,8 @@ class Application:
         page, values = find_page(asked.path) or (None, {})
         headers = headers_of(file.media_type)
         if page is not None and page.show is not None:
-            view = view_of_address(context, values, "")
-            headers = shown_headers(context, file.media_type, view, is_negotiated(page))
+            view = page.read(context, values, "")
+            headers = shown_headers(context, file.media_type, view, page.template in NEGOTIATED)
         found = Prepared(file.body, file.media_type, headers, packed=file.packed)
         return self.kept.answers.get(f"file {asked.path}", asked.name, lambda: found)
 
@@ -202,6 +204,9 @@ class Application:
         if moved is not None:
             path, added = moved
             return redirect(context, path, "&".join(part for part in (asked.query, added) if part))
+        query = page.settle(context, values, asked.query)
+        if query != asked.query:
+            return redirect(context, asked.path, query)
         if page.show is not None:
             return self._shown(context, asked, (page, values))
         name = asked.query if page.takes_query else ""
@@ -215,8 +220,8 @@ class Application:
     def _shown(self, context: SiteContext, asked: Asked, found: tuple[Page, Values]) -> Prepared:
         """A recipe in a configuration: every query that gives the same one, and says the same of it, is one answer."""
         page, values = found
-        view = view_of_address(context, values, asked.query)
-        negotiated = is_negotiated(page)
+        view = page.read(context, values, asked.query)
+        negotiated = page.template in NEGOTIATED
         if view.adjustments and is_strict(asked.query):
             return self._keep(asked, strict_refusal(context, asked, view))
         if negotiated and asked.markdown:
@@ -261,12 +266,7 @@ def headers_of(media_type: str) -> list[tuple[str, str]]:
     return [("cache-control", ANSWER_CACHE), OPEN, NOSNIFF]
 
 
-def is_negotiated(page: Page) -> bool:
-    """Whether the address gives markdown to who prefers it: that of a recipe's page does."""
-    return page.template == "{org}/{repo}"
-
-
-def shown_headers(context: SiteContext, media_type: str, view: View, negotiated: bool) -> list[tuple[str, str]]:
+def shown_headers(context: SiteContext, media_type: str, view: Shown, negotiated: bool) -> list[tuple[str, str]]:
     """A page names its twins, and markdown its page; what an address gives by ``Accept`` varies by it."""
     addresses, headers = context.addresses, headers_of(media_type)
     if media_type == HTML:
@@ -295,13 +295,13 @@ def canonical_path(context: SiteContext, page: Page, values: Values) -> tuple[st
     if "repo" not in values:
         return _canonical_organisation(context, values) if "org" in values else None
     recipe, variant = context.collection.find(f"{values['org']}/{values['repo']}")
-    machine = page.template != "{org}/{repo}"
+    machine = page.template not in NEGOTIATED
     if variant is not None:
         own = recipe.file.variants[variant].model_id or ""
         if machine and own == f"{values['org']}/{values['repo']}":
             return None
         target = own if machine else recipe.id
-        query = "" if machine else f"variant={variant}"
+        query = "" if machine else "&".join(f"{side}variant={variant}" for side in page.sides)
     else:
         target, query = recipe.id, ""
     org, repo = target.split("/", 1)
@@ -319,7 +319,7 @@ def redirect(context: SiteContext, path: str, query: str) -> Prepared:
     return Prepared(b"", TEXT, [("location", place), ("cache-control", ANSWER_CACHE), OPEN], status=308)
 
 
-def strict_refusal(context: SiteContext, asked: Asked, view: View) -> Prepared:
+def strict_refusal(context: SiteContext, asked: Asked, view: Shown) -> Prepared:
     """422 for a query with ``strict=1`` that would have to be adjusted; the answer lists the adjustments."""
     detail = "what was asked does not fit together"
     return refusal(context, asked, (422, detail), adjustments=list(view.adjustments))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
+from site_builder.cli import main
 from site_builder.collection import Collection
 from site_builder.compiler.grammar import Grammar
 from site_builder.compiler.reading import Reader
@@ -22,6 +28,7 @@ from site_builder.render import explanation
 from site_builder.resolve import resolve
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View, answer
+from tests.helpers import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +168,13 @@ def test_what_cannot_be_read_is_told_in_a_sentence(reader: Reader, text: str, me
     assert str(error.value) == message
 
 
+@given(st.text("vs -'\"\\\n\t#$`<>&|;(){}=2A", max_size=80) | st.text(max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(BadCommand):
+        for command in read_shell(f"{text}\nvllm serve m\n{text}")[0]:
+            assert command.words
+
+
 @pytest.mark.parametrize("text", ["[" * 65000, "\n" * 65000, "1" * 65000, "'a'" * 20000, '"\\' * 30000, "\\\n" * 30000, "<<a " * 16000,
                                   "vllm serve m " + "a" * 60000, "vllm serve m --a." + "b." * 30000 + " 1", "vllm serve m --a " + "$x" * 30000,
                                   "vllm serve m --foo " + '{"a":' * 10000, "A=b " * 16000])  # fmt: skip
@@ -246,34 +260,41 @@ def told(found: Explanation) -> list[tuple[str, str, str, str]]:
 
 
 def test_every_kind_of_difference(small: Collection) -> None:
-    view = answer(small, "acme/Big-MoE", "features=tool_calling")
-    lines = [line for line in view.processes[0].command["lines"] if line[0] != "--trust-remote-code"]
-    text = " ".join(shlex.join(line) for line in lines)
-    text = f"export VLLM_NO_SUCH=1 OTHER=2 VLLM_OMNI_X=1\n{view.processes[0].exports}\n{text} --seed 1 --calculate-kv-scales --enable-expert-paralel"
-    found = explain(small, text)
-    kinds = {(kind, name) for kind, name, _, _ in told(found)}
-    expected = {("extra", "--seed"), ("removed", "--calculate-kv-scales"), ("unknown", "--enable-expert-paralel"),
-                ("unknown", "VLLM_NO_SUCH"), ("extra", "OTHER"), ("extra", "VLLM_OMNI_X")}  # fmt: skip
-    if len(lines) < len(view.processes[0].command["lines"]):
-        expected.add(("missing", "--trust-remote-code"))
-    assert kinds == expected
-    removed = next(one for one in found.servers[0].flags if one.kind == "removed")
+    process = answer(small, "acme/Big-MoE", "").processes[0]
+    lines = [shlex.join(line) for line in process.command["lines"] if line[0] != "--trust-remote-code"]
+    text = " ".join(lines).replace("--max-num-seqs 128", "--max_num_seqs=100")
+    exports = "export VLLM_NO_SUCH=1 OTHER=2 VLLM_OMNI_X=1 VLLM_LOGGING_LEVEL=INFO"
+    found = explain(small, f"{exports}\n{text} --seed 1 --calculate-kv-scales --enable-expert-paralel")
+    assert found.view.query == ""
+    assert told(found) == [
+        ("missing", "--trust-remote-code", "", ""),
+        ("different", "--max-num-seqs", "100", "128"),
+        ("extra", "--seed", "1", ""),
+        ("removed", "--calculate-kv-scales", "", ""),
+        ("unknown", "--enable-expert-paralel", "", ""),
+        ("different", "VLLM_LOGGING_LEVEL", "INFO", "DEBUG"),
+        ("unknown", "VLLM_NO_SUCH", "1", ""),
+        ("extra", "OTHER", "2", ""),
+        ("extra", "VLLM_OMNI_X", "1", ""),
+    ]
+    missing, different, _, removed, unknown = found.servers[0].flags
+    assert (missing.origin, different.origin) == ("model.base_args", "strategy_overrides.single_node_tep")
     assert (removed.last, removed.since) == ("0.26.0", "0.33.0")
-    unknown = next(one for one in found.servers[0].flags if one.kind == "unknown")
     assert unknown.closest == ("--enable-expert-parallel",)
 
 
-def test_a_value_that_differs_names_both_and_the_origin(small: Collection) -> None:
-    view = answer(small, "acme/Big-MoE", "")
-    process = view.processes[0]
-    text = f"{process.exports}\n{process.text} --tool-call-parser other --no-trust-remote-code"
-    found = explain(small, text)
-    for one in found.servers[0].flags:
-        assert one.kind in ("different", "extra")
-        if one.kind == "different":
-            assert one.origin
-            assert one.ours
-    assert not found.exact
+def test_a_flag_that_is_switched_off_differs_from_one_that_is_on(small: Collection) -> None:
+    process = answer(small, "acme/Big-MoE", "").processes[0]
+    found = explain(small, f"{process.exports}\n{process.text} --no-trust-remote-code")
+    assert told(found) == [("different", "--trust-remote-code", "off", "on")]
+
+
+def test_another_image_is_a_difference(small: Collection) -> None:
+    process = answer(small, "acme/Small-8B", "install=docker").processes[0]
+    image = str(answer(small, "acme/Small-8B", "install=docker").facts["image"])
+    found = explain(small, str(process.docker).replace(image, "mine:1"))
+    assert told(found) == [("different", "image", "mine:1", image)]
+    assert "image mine:1; the recipe has" in explanation.text(found, Addresses())
 
 
 def test_filled_in_placeholders_are_no_difference(small: Collection) -> None:
@@ -298,6 +319,15 @@ def test_the_rank_of_one_node_is_found(small: Collection) -> None:
     assert found.exact
     assert found.servers[0].process.id == process.id
     assert [other.id for other in found.others] == ["head-0", "worker-1", "worker-2"]
+
+
+def test_choices_that_the_text_does_not_need_stay_the_default(small: Collection) -> None:
+    for mode in ("", "&decode_mode=tp"):
+        view = answer(small, "acme/Big-MoE", f"strategy=pd_cluster&decode_nodes=3{mode}")
+        process = [process for process in view.processes if process.command["role"] == "decode"][2]
+        found = explain(small, f"{process.exports}\n{process.text}")
+        assert found.exact
+        assert found.view.query == view.query
 
 
 def test_a_folder_or_a_served_name_names_the_recipe(small: Collection) -> None:
@@ -387,6 +417,32 @@ def test_text_lists_what_a_deployment_also_starts(small: Collection) -> None:
     assert line.endswith(", …")
     bare = explanation.text(explain(small, "vllm serve acme/Big-MoE --max-model-len 1"), Addresses())
     assert "missing" in bare
+
+
+# On the command line.
+
+
+def test_the_command_line_reads_a_file_or_standard_input(tmp_path: Path) -> None:
+    file = tmp_path / "serve.sh"
+    file.write_text("vllm serve acme/small-8b --seed 1\n", encoding="utf-8")
+    run, small = CliRunner().invoke, ["--content", str(SMALL)]
+    text = run(main, ["explain", str(file), *small])
+    assert (text.exit_code, text.output.splitlines()[0][:14]) == (0, "acme/Small-8B:")
+    assert run(main, ["explain", *small, "--format", "json"], input="vllm serve /m").exit_code == 1
+    named = run(main, ["explain", "-", *small, "--format", "json", "--recipe", "acme/Small-8B"], input="vllm serve /m")
+    assert json.loads(named.output)["recipe"] == "acme/Small-8B"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vllm serve 'm", "error: line 1: the quote ' is not closed; close it, or take it away"),
+        ("vllm serve acme/Smal-8B", 'error: there is no recipe "acme/Smal-8B"; did you mean "acme/Small-8B"?'),
+    ],
+)
+def test_the_command_line_tells_errors_in_a_sentence(text: str, message: str) -> None:
+    result = CliRunner().invoke(main, ["explain", "--content", str(SMALL)], input=text)
+    assert (result.exit_code, result.stderr.strip()) == (1, message)
 
 
 # Our own commands are explained exactly.

@@ -25,7 +25,7 @@ ANSWERS = COMPILER | {
     "requests",
     "views",
 }
-COMPARED = ANSWERS | {"explain"}
+COMPARED = ANSWERS | {"compare", "explain"}
 RENDER = COMPARED | {"render", "assets", "browse"}
 PAGES = RENDER | {"pages"}
 ALLOWED: dict[str, set[str]] = {
@@ -47,6 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "placeholders": set(),
     "requests": {"compiler", "schema", "views"},
     "browse": {"catalog"},
+    "compare": ANSWERS,
     "views": ANSWERS,
     "explain": ANSWERS | {"explain"},
     "assets": set(),

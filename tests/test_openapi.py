@@ -13,7 +13,9 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
 from site_builder.collection import Collection, open_collection
+from site_builder.explain import explain
 from site_builder.pages import PAGES, SiteContext, find_page
+from site_builder.render import explanation
 from site_builder.render.as_html import Theme
 from site_builder.render.openapi import ADDRESSES
 from site_builder.urls import Addresses
@@ -59,7 +61,7 @@ def test_the_document_is_openapi(small: Collection) -> None:
 def test_every_address_is_described_and_no_other(small: Collection) -> None:
     document = body(context_of(small), "openapi.json")
     assert set(ADDRESSES) == {page.template for page in PAGES}
-    assert [path for path in document["paths"] if path not in ("/healthz", "/metrics")] == [
+    assert [path for path in document["paths"] if path not in ("/healthz", "/metrics", "/v1/explain")] == [
         f"/{page.template}" for page in PAGES
     ]
 
@@ -87,6 +89,15 @@ def test_every_configuration_is_as_described(small: Collection) -> None:
         for _ in range(60):
             query = random_query(plan, chance)
             assert problems("Recipe", body(context, f"{recipe_id}.json?{query}")) == [], query
+
+
+def test_comparisons_and_explanations_are_as_described(small: Collection) -> None:
+    context = context_of(small)
+    for query in ("", "b=strategy%3Dpd_cluster&a=nodes%3D2", "a=hardware%3Dmi355x&b=kv_offload%3Dlmcache%26bogus%3D1"):
+        assert problems("Comparison", body(context, f"acme/Big-MoE/compare.json?{query}")) == [], query
+    for command in ("vllm serve acme/Big-MoE --nonsense 1 -tp 2", "A=1 vllm serve acme/Small-8B --port 80"):
+        found = explanation.document(explain(small, command), context.addresses)
+        assert problems("Explanation", found) == [], command
 
 
 def test_the_check_can_fail(small: Collection) -> None:

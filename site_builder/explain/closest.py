@@ -80,17 +80,27 @@ class Search:
                         yield found
 
     def _descend(self, start: Candidate) -> Candidate:
-        """Take the best value of every choice in turn, until none is better; of equal ones the plainest is best."""
+        """Take the best value of every choice in turn, until none is better or nothing is different."""
         best = start
         for _ in range(ROUNDS):
             before = best
             for axis in self.axes:
-                if len(self.tried) >= MOST_TRIED:
-                    return best
+                if not best.cost[0] or len(self.tried) >= MOST_TRIED:
+                    return self._plainest(best)
                 if axis["id"] in best.selection:
                     best = min([best, *self._moves(axis, best.selection)], key=lambda found: found.cost)
             if best.cost == before.cost:
                 break
+        return best
+
+    def _plainest(self, best: Candidate) -> Candidate:
+        """The same commands with fewer choices, where some are not needed."""
+        asked = asked_of(self.plan, best.selection)
+        for axis_id in list(asked):
+            fewer = {name: value for name, value in asked.items() if name != axis_id}
+            found = self._try(fewer)
+            if found.cost < best.cost:
+                best, asked = found, fewer
         return best
 
     def _moves(self, axis: Axis, selection: Mapping[str, str]) -> Iterator[Candidate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,8 @@ from site_builder.explain.pasted import SECRETS
 _VARIABLE = re.compile(r"\\?\$\\?\{?[A-Za-z_][A-Za-z0-9_]*\\?\}?")
 #: Longer values of a placeholder than any address or path.
 _LONGEST = 500
+#: For how many unknown names the closest known ones are looked up.
+MOST_NEAR = 50
 #: Variables of other projects that begin like vLLM's; no table has them.
 _FOREIGN = ("VLLM_OMNI_", "VLLM_ASCEND_")
 
@@ -45,6 +47,7 @@ class Releases:
     """What each release knows. ``tables`` are the flag tables, those of extensions first, then oldest first."""
 
     tables: Sequence[Mapping[str, Any]]
+    near: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def own(self) -> list[Mapping[str, Any]]:
@@ -65,7 +68,7 @@ class Releases:
         """A flag that only the pasted command has: extra, unknown or removed."""
         has = [(version, grammar.find(setting.words[0]) is not None) for version, grammar in self.grammars]
         names = [name for _, grammar in self.grammars[-1:] for name in grammar.flags if name.startswith("--")]
-        return _dated(Difference("extra", setting.flag, setting.value), has, names)
+        return self._dated(Difference("extra", setting.flag, setting.value), has, names)
 
     def variable(self, name: str, value: str) -> Difference:
         """A variable that only the pasted command has. Only vLLM's own can be unknown."""
@@ -73,18 +76,23 @@ class Releases:
         if not name.startswith("VLLM_") or name.startswith(_FOREIGN):
             return found
         has = [(version, name in known) for version, known in self.variables]
-        return _dated(found, has, [known for _, names in self.variables[-1:] for known in names])
+        return self._dated(found, has, [known for _, names in self.variables[-1:] for known in names])
 
+    def _dated(self, found: Difference, has: Sequence[tuple[str, bool]], names: Sequence[str]) -> Difference:
+        """A difference that is only theirs, by the releases that have it."""
+        if not has or has[-1][1]:
+            return found
+        near = self._closest(found.name, names)
+        last = max((number for number, (_, known) in enumerate(has) if known), default=None)
+        if last is None:
+            return Difference("unknown", found.name, found.value, closest=near)
+        return Difference("removed", found.name, found.value, last=has[last][0], since=has[last + 1][0], closest=near)
 
-def _dated(found: Difference, has: Sequence[tuple[str, bool]], names: Sequence[str]) -> Difference:
-    """A difference that is only theirs, by the releases that have it."""
-    if not has or has[-1][1]:
-        return found
-    near = tuple(closest(found.name, names))
-    last = max((number for number, (_, known) in enumerate(has) if known), default=None)
-    if last is None:
-        return Difference("unknown", found.name, found.value, closest=near)
-    return Difference("removed", found.name, found.value, last=has[last][0], since=has[last + 1][0], closest=near)
+    def _closest(self, name: str, names: Sequence[str]) -> tuple[str, ...]:
+        """The known name that looks like this one, for so many names that a text of nonsense takes no time."""
+        if name not in self.near and len(self.near) < MOST_NEAR:
+            self.near[name] = tuple(closest(name[:100], names))
+        return self.near.get(name, ())
 
 
 def flag_differences(

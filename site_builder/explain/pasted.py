@@ -39,7 +39,7 @@ class Pasted:
 
 def read_pasted(text: str, reader: Reader) -> tuple[list[Pasted], list[str]]:
     """The servers in the order of the text, and notes on what was left out. Raises BadCommand."""
-    commands, notes = read_shell(text)
+    commands, notes = read_shell(text, _starts)
     servers: list[Pasted] = []
     ignored = 0
     for command in commands:
@@ -55,6 +55,10 @@ def read_pasted(text: str, reader: Reader) -> tuple[list[Pasted], list[str]]:
     if not servers:
         raise BadCommand("there is no server command in this text; paste a vllm serve or docker run command")
     return servers, list(dict.fromkeys(notes))
+
+
+def _starts(words: Sequence[str]) -> bool:
+    return any(found is not None for found in (server_words(words), _container(words), _inside(words)))
 
 
 def _server(command: ShellCommand, reader: Reader, notes: list[str]) -> Pasted | None:
@@ -134,7 +138,7 @@ def _pasted(server: Server, env: Mapping[str, str], state: State) -> Pasted:
     )
 
 
-def _inside(words: list[str]) -> str | None:
+def _inside(words: Sequence[str]) -> str | None:
     """The text of ``bash -c '…'``."""
     for number in range(len(words) - 2):
         option = words[number + 1]
@@ -143,11 +147,11 @@ def _inside(words: list[str]) -> str | None:
     return None
 
 
-def _container(words: list[str]) -> list[str] | None:
+def _container(words: Sequence[str]) -> list[str] | None:
     """The words after ``docker run``."""
     for number, word in enumerate(words[:-1]):
         if word.rsplit("/", 1)[-1] in _CONTAINERS:
-            rest = words[number + 1 :]
+            rest = list(words[number + 1 :])
             rest = rest[1:] if rest[0] == "container" else rest
             return rest[1:] if rest[:1] in (["run"], ["create"]) else None
         if number > 3:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from site_builder.errors import BadCommand
@@ -37,37 +37,40 @@ class ShellCommand:
     env: dict[str, str] = field(default_factory=dict)
 
 
-def read_shell(text: str) -> tuple[list[ShellCommand], list[str]]:
-    """The commands of a text, in order, and notes on what was left out. Raises BadCommand."""
+def read_shell(
+    text: str, serves: Callable[[Sequence[str]], bool] = lambda _: False
+) -> tuple[list[ShellCommand], list[str]]:
+    """The commands of a text, in order, and notes on what was left out. Raises BadCommand.
+
+    ``serves`` tells words that start a server. Exports after one are those of the next node: they start anew.
+    """
+    ended = False
     notes: dict[str, None] = {}
     exported: dict[str, str] = {}
     commands = []
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u00a0", " ").replace("\0", "")
-    for line, piece in _pieces(plain, notes):
-        try:
-            words = shlex.split(piece)
-        except ValueError as error:
-            raise BadCommand(f"line {line}: {str(error).lower()}; close the quote, or take it away") from error
-        own, rest = _assignments(words)
+    for piece in _pieces(plain, notes):
+        own, rest = _assignments(shlex.split(piece))
         if rest[:1] == ["export"]:
+            exported, ended = {} if ended else exported, False
             exported.update(_assignments(rest[1:], every=True)[0])
         elif rest[:1] == ["unset"]:
             for name in rest[1:]:
                 exported.pop(name, None)
         elif rest:
             commands.append(ShellCommand(tuple(rest), {**exported, **own}))
+            ended = ended or serves(rest)
         elif own:
             notes["a variable that is set without export does not reach the server; it is counted all the same"] = None
             exported.update(own)
     return commands, list(notes)
 
 
-def _pieces(text: str, notes: dict[str, None]) -> Iterator[tuple[int, str]]:
-    """Each command as text that has only words and quotes, with the line (from 1) on which it starts."""
+def _pieces(text: str, notes: dict[str, None]) -> Iterator[str]:
+    """Each command as text that has only words and closed quotes."""
     parts: list[str] = []
     tags: list[str] = []
-    start = now = 1
-    place, skips = 0, False
+    now, place, skips = 1, 0, False
     while place < len(text):
         found = _PIECES.match(text, place)
         assert found is not None  # the last alternative takes any character
@@ -82,19 +85,18 @@ def _pieces(text: str, notes: dict[str, None]) -> Iterator[tuple[int, str]]:
             if piece in ("|", "&"):
                 notes["a pipe or & is left out"] = None
             if "".join(parts).strip():
-                yield start, "".join(parts)
+                yield "".join(parts)
             parts, skips = [], False
             if piece == "\n" and tags:
                 after = _after(text, place, tags)
                 now, place = now + text.count("\n", place, after), after
-            start = now + piece.count("\n")
         elif kind == "continued":
             parts.append(" ")
         elif kind != "comment":
             skips = _written(kind, piece, (parts, notes, skips))
         now += piece.count("\n")
     if "".join(parts).strip():
-        yield start, "".join(parts)
+        yield "".join(parts)
 
 
 def _written(kind: str, piece: str, state: tuple[list[str], dict[str, None], bool]) -> bool:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.browse import Browse, Entry
 from site_builder.choices import OptionView
+from site_builder.compare import joined
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.render.exports import EXPORTS, is_exported
@@ -116,6 +117,7 @@ def recipe_page(view: View, around: Surroundings) -> str:
             file=view.recipe.file,
             guide=guide,
             prepared=around.addresses.prepared,
+            compare_query=joined("", view.query),
             option_address=lambda option: _option_address(view, option, around.addresses),
             plan_json=embedded(view.plan),
             linked_data=embedded(linked_data(view, around.site, around.addresses)),

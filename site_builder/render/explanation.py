@@ -21,7 +21,7 @@ def document(explanation: Explanation, addresses: Addresses) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "recipe": view.id,
         "query": view.query,
-        "configuration": view.configuration,
+        "configuration": {**view.configuration, "query": view.query, "summary": view.summary},
         "summary": view.summary,
         "url": addresses.full(view.id, view.query),
         "exact": explanation.exact,

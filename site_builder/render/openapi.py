@@ -12,7 +12,7 @@ from typing_extensions import is_typeddict
 
 from site_builder import __version__
 from site_builder.query import PARAMETERS
-from site_builder.render import shapes
+from site_builder.render import compared_shapes, shapes
 from site_builder.schema.vocabulary import KvStore, Platform, Site, Strategy, Taxonomy
 from site_builder.urls import Addresses
 
@@ -52,6 +52,9 @@ ADDRESSES: Mapping[str, tuple[str, str]] = {
     "{org}/{repo}.compose.yaml": ("One process as a compose file", ""),
     "{org}/{repo}.k8s.yaml": ("The same as Kubernetes manifests", ""),
     "{org}/{repo}.dynamo.yaml": ("The same as a graph for NVIDIA Dynamo", ""),
+    "{org}/{repo}/compare.json": ("Two configurations of a recipe side by side", "Comparison"),
+    "{org}/{repo}/compare.md": ("The same as markdown", ""),
+    "{org}/{repo}/compare": ("The same as a page; markdown where Accept prefers it", ""),
     "pictures/{org}/{repo}.png": ("The picture that other sites show of a recipe", ""),
     "{org}": ("One organisation's recipes", ""),
     "{org}/{repo}": ("The page of a recipe; markdown where Accept prefers it", ""),
@@ -126,7 +129,9 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
         asked = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _FILTERS]
     kind = _media_type(template)
     content: dict[str, Any] = {kind: {"schema": _ref(shape) if shape else {"type": "string"}}}
-    if template == "{org}/{repo}":
+    if "/compare" in template:
+        asked = [{"$ref": f"#/components/parameters/{name}"} for name in ("a", "b", "strict")]
+    if kind == _HTML and "repo" in names:
         content["text/markdown"] = {"schema": {"type": "string"}}
     answers: dict[str, Any] = {"200": {"description": summary, "content": content}}
     if names:
@@ -164,12 +169,40 @@ def _ref_text() -> dict[str, Any]:
     return {"schema": {"type": "string"}}
 
 
+#: A pasted command, for ``/v1/explain``.
+_PASTED: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "text/plain": _ref_text(),
+        _JSON: {
+            "schema": {
+                "type": "object",
+                "required": ["command"],
+                "properties": {"command": {"type": "string"}, "recipe": {"type": "string"}},
+            }
+        },
+    },
+}
 #: What the server answers besides the pages.
 _SERVER: dict[str, Any] = {
     "/healthz": {
         "get": {
             "summary": "The state of the server",
             "responses": {"200": {"description": "It is well", "content": {_JSON: {"schema": _ref("Health")}}}},
+        }
+    },
+    "/v1/explain": {
+        "post": {
+            "summary": "The recipe and configuration that a pasted command is closest to, and what is different",
+            "parameters": [{"name": "recipe", "in": "query", "schema": {"type": "string"}}],
+            "requestBody": _PASTED,
+            "responses": {
+                "200": {"description": "The closest", "content": {_JSON: {"schema": _ref("Explanation")}}},
+                "400": _refusal(_JSON, "The text cannot be read as a command"),
+                "404": _refusal(_JSON, "No recipe serves the model"),
+                "413": _refusal(_JSON, "The text is longer than 64 KiB"),
+                "415": _refusal(_JSON, "The body is neither text nor JSON"),
+            },
         }
     },
     "/metrics": {
@@ -202,6 +235,13 @@ def _parameters() -> dict[str, Any]:
         "description": "The id of the process that an export is of; the first that serves where none is named",
         "schema": {"type": "string"},
     }
+    for side in ("a", "b"):
+        found[side] = {
+            "name": side,
+            "in": "query",
+            "description": "One side: a query string of the recipe, percent-encoded; the default where it is absent",
+            "schema": {"type": "string"},
+        }
     for name, description in _PARTS.items():
         found[f"path_{name}"] = {
             "name": name,
@@ -216,7 +256,15 @@ def _parameters() -> dict[str, Any]:
 def _schemas() -> dict[str, Any]:
     """The shapes of the answers, with those of the content that they hold."""
     template = "#/components/schemas/{model}"
-    named: Sequence[type] = (shapes.Recipe, shapes.Entry, shapes.Search, shapes.Health, shapes.Refusal)
+    named: Sequence[type] = (
+        shapes.Recipe,
+        shapes.Entry,
+        shapes.Search,
+        shapes.Health,
+        shapes.Refusal,
+        compared_shapes.Comparison,
+        compared_shapes.Explanation,
+    )
     found: dict[str, Any] = {}
     for shape in named:
         schema = TypeAdapter[Any](shape).json_schema(ref_template=template)
@@ -237,6 +285,7 @@ def _schemas() -> dict[str, Any]:
 
 def _open(part: JsonSchema) -> JsonSchema:
     """A block of content as it is answered: keys that the format does not know are kept, with a warning of check."""
-    if is_typeddict(getattr(shapes, part.get("title", ""), None)):
+    title = part.get("title", "")
+    if any(is_typeddict(getattr(module, title, None)) for module in (shapes, compared_shapes)):
         return part
     return {key: value for key, value in part.items() if key != "additionalProperties" or value is not False}

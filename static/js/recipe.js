@@ -76,6 +76,7 @@ function drawForms() {
   for (const form of document.querySelectorAll("#forms a[data-form]")) form.search = now;
   const process = panel.shown === panel.list[0].id ? "" : `process=${panel.shown}`;
   for (const link of menu.querySelectorAll("a")) link.search = [now, process].filter(Boolean).join("&");
+  document.querySelector("#compare a").search = now && `b=${encodeURIComponent(now)}`;
 }
 
 /** Links to what is served; a model in a folder of the machine has none. */

@@ -9,7 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 pytestmark = pytest.mark.browser
 PAGES = ("/", "/browse", "/browse?task=text", "/acme", "/nothing/here", "/acme/Big-MoE", "/acme/Big-MoE?strategy=pd_cluster&bogus=1",
-         "/acme/Big-MoE?kv_offload=kv_store_centralized_mooncake&nodes=2", "/zeta/Paint?task=edit")  # fmt: skip
+         "/acme/Big-MoE?kv_offload=kv_store_centralized_mooncake&nodes=2", "/zeta/Paint?task=edit",
+         "/acme/Big-MoE/compare", "/acme/Big-MoE/compare?a=bogus%3D1&b=strategy%3Dmulti_node_tp%26features%3Dnone")  # fmt: skip
 
 
 def draw_all(page: Any) -> None:
