@@ -129,6 +129,8 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
         asked = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _FILTERS]
     kind = _media_type(template)
     content: dict[str, Any] = {kind: {"schema": _ref(shape) if shape else {"type": "string"}}}
+    if kind == "application/yaml":
+        content = {kind: {}}  # several documents in one file: no schema of one value describes them
     if "/compare" in template:
         asked = [{"$ref": f"#/components/parameters/{name}"} for name in ("a", "b", "strict")]
     if kind == _HTML and "repo" in names:
