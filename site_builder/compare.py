@@ -10,7 +10,7 @@ from typing import Protocol
 from urllib.parse import parse_qsl, quote_plus
 
 from site_builder.collection import Collection
-from site_builder.compiler.reading import Reader
+from site_builder.compiler.reading import Reader, variables_of
 from site_builder.plan import Adjustment
 from site_builder.query import PARAMETERS, split_query
 from site_builder.views import ProcessView, View, answer
@@ -167,10 +167,8 @@ def compare(collection: Collection, recipe_id: str, query: str) -> Comparison:
     asked, notes = read_query(query)
     views = []
     for side in SIDES:
-        parameters, repeated = asked[side]
-        notes += [{**note, "parameter": f"{side}.{note['parameter']}"} for note in repeated]
-        changed = _changed(answer(collection, recipe_id, parameters), parameters, asked[f"{side}."][0])
-        views.append(answer(collection, recipe_id, changed))
+        notes += [{**note, "parameter": f"{side}.{note['parameter']}"} for note in asked[side][1]]
+        views.append(answer(collection, recipe_id, _parameters(collection, recipe_id, asked, side)))
     return Comparison(views[0], views[1], notes)
 
 
@@ -181,8 +179,7 @@ def folded(collection: Collection, recipe_id: str, query: str) -> str:
         return query
     sides = []
     for side in SIDES:
-        parameters = asked[side][0]
-        changed = _changed(answer(collection, recipe_id, parameters), parameters, asked[f"{side}."][0])
+        changed = _parameters(collection, recipe_id, asked, side)
         sides.append("&".join(f"{name}={quote_plus(value, safe=',:')}" for name, value in changed.items()))
     rest = [f"{name}={quote_plus(value)}" for name, value in split_query(query)[0].items() if "." not in name]
     return "&".join(filter(None, [joined(*sides), *(part for part in rest if part.partition("=")[0] not in SIDES)]))
@@ -220,6 +217,12 @@ def _given(query: str, name: str, kind: str) -> str:
         return values[-1]
     named = ",".join(value for value in values if value.strip().lower() not in ("", "none"))
     return named or ("none" if kind == "list" else "")
+
+
+def _parameters(collection: Collection, recipe_id: str, asked: Asked, side: str) -> dict[str, str]:
+    """The parameters of a side, with the choices of a form where it has some. Raises UnknownRecipe."""
+    parameters, wanted = asked[side][0], asked[f"{side}."][0]
+    return _changed(answer(collection, recipe_id, parameters), parameters, wanted) if wanted else parameters
 
 
 def _changed(view: View, parameters: Mapping[str, str], wanted: Mapping[str, str]) -> dict[str, str]:
@@ -290,7 +293,7 @@ def _pair(one: ProcessView | None, other: ProcessView | None, reader: Reader) ->
     assert shown is not None
     title = shown.title if not one or not other or one.title == other.title else f"{one.title} and {other.title}"
     flags = [dict(_flags(process, reader)) if process else {} for process in (one, other)]
-    env = [dict(_environment(process)) if process else {} for process in (one, other)]
+    env = [_environment(process) if process else {} for process in (one, other)]
     return Pair(title, one, other, _rows(*flags), _rows(*env))
 
 
@@ -303,18 +306,14 @@ def _flags(process: ProcessView, reader: Reader) -> Iterator[tuple[str, Cell]]:
     start = command["lines"][0]
     # The model of a server is a fact of the configuration.
     yield "program", Cell(" ".join(start if command["role"] == "router" else start[:-1]))
-    origins = [entry["origin"] for entry in command["because"]]
-    for flag, setting in reader.settings(command["lines"][1:], origins).items():
+    for flag, setting in reader.of_command(command).items():
         yield flag, Cell(setting.value, setting.origin)
     for file in command["files"]:
         yield str(file["path"]), Cell(json.dumps(file["config"], indent=2))
 
 
-def _environment(process: ProcessView) -> Iterator[tuple[str, Cell]]:
-    because = process.command["because"]
-    origins = {entry["flag"]: entry["origin"] for entry in because}
-    for name, value in process.command["env"].items():
-        yield name, Cell(value, origins.get(name, ""))
+def _environment(process: ProcessView) -> dict[str, Cell]:
+    return {name: Cell(value, origin) for name, (value, origin) in variables_of(process.command).items()}
 
 
 def _rows(one: Mapping[str, Cell], other: Mapping[str, Cell]) -> list[Row]:

@@ -20,7 +20,7 @@ from site_builder.live import Live
 from site_builder.pages import JSON, SiteContext
 from site_builder.render import explanation
 from site_builder.render.as_json import dump
-from site_builder.serve import NOSNIFF, OPEN, TITLES
+from site_builder.serve import NOSNIFF, OPEN, told
 
 TEXT_KIND = "text/plain"
 PREFLIGHT = {
@@ -64,9 +64,7 @@ def endpoints(live: Live) -> Starlette:
 async def _refused(_: Request, error: Exception) -> Response:
     """Another method or address, as an error of the same form as everywhere."""
     assert isinstance(error, HTTPException)
-    status = error.status_code
-    told = {"status": status, "title": error.detail, "detail": "see openapi.json for what is here", "did_you_mean": []}
-    response = _json({"error": told}, status)
+    response = _refusal(error.status_code, "see openapi.json for what is here")
     response.headers.update(error.headers or {})
     return response
 
@@ -124,8 +122,7 @@ async def _asked(request: Request) -> tuple[str, str]:
 
 def _refusal(status: int, detail: str, closest: Sequence[str] = ()) -> Response:
     """An error in the form that every machine address has."""
-    error = {"status": status, "title": TITLES[status], "detail": detail, "did_you_mean": list(closest)}
-    return _json({"error": error}, status)
+    return _json({"error": told(status, detail, closest)}, status)
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 PLACEHOLDERS = {
     "HEAD_IP": "address of the first node, as the other nodes reach it",
     "IFACE_NAME": "network interface that joins the nodes, for example eth0",
@@ -17,11 +19,17 @@ PLACEHOLDERS = {
     "HF_TOKEN": "your Hugging Face access token, for a gated checkpoint",
     "~": "home directory of the user who runs the command",
 }
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _NUMBERED = {
     "PREFILL_NODE": "address of prefill node {}",
     "DECODE_NODE": "address of decode node {}",
     "VLLM_INSTANCE": "address of instance {}",
 }
+
+
+def variables_in(text: str) -> list[str]:
+    """The names of the variables of a text (``$NAME`` or ``${NAME}``), in order."""
+    return _VARIABLE.findall(text)
 
 
 def describe_placeholder(name: str) -> str:

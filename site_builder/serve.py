@@ -7,7 +7,7 @@ below that.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -329,6 +329,11 @@ def not_found(context: SiteContext, asked: Asked, closest: list[str]) -> Prepare
     return refusal(context, asked, (404, "there is nothing at this address"), closest=closest)
 
 
+def told(status: int, detail: str, closest: Sequence[str] = ()) -> dict[str, Any]:
+    """An error as every machine address tells it."""
+    return {"status": status, "title": TITLES[status], "detail": detail, "did_you_mean": list(closest)}
+
+
 def refusal(
     context: SiteContext,
     asked: Asked,
@@ -343,7 +348,7 @@ def refusal(
     closest, more = closest or [], [("cache-control", "no-store"), *(headers or [])]
     suffix = "md" if asked.markdown and not asked.suffix else asked.suffix
     if suffix == "json" or asked.path.startswith("v1/"):
-        error = {"status": status, "title": TITLES[status], "detail": detail, "did_you_mean": closest}
+        error = told(status, detail, closest)
         if adjustments is not None:
             error["adjustments"] = adjustments
         return Prepared(dump({"error": error}).encode(), JSON, [*more, OPEN, NOSNIFF], status=status)

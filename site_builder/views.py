@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from site_builder.choices import ChoiceView, choices_of
 from site_builder.collection import Collection
 from site_builder.compiler.fitting import why_not
 from site_builder.evaluate import evaluate, facts_of
-from site_builder.placeholders import describe_placeholder
+from site_builder.placeholders import describe_placeholder, variables_in
 from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
 from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
 from site_builder.requests import RequestView, requests_of
@@ -25,7 +24,6 @@ from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Var
 from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.shell import docker_lines, export_text, shell_text, written
 
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _TITLES = {
     "serve": "Serve",
     "head": "Head node",
@@ -192,7 +190,7 @@ class View:
                 *command["env"].values(),
                 *(str(file["path"]) + str(file["config"]) for file in command["files"]),
             ):
-                yield from _VARIABLE.findall(text)
+                yield from variables_in(text)
             if any(word.startswith("~/") for word in words):
                 yield "~"
         if self.facts.get("gated"):

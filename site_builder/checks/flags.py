@@ -16,15 +16,13 @@ from site_builder.catalog import Catalog, Recipe
 from site_builder.checks.walking import argument_lists, documents, environments
 from site_builder.compiler.context import split_words
 from site_builder.compiler.facts import version_key
-from site_builder.compiler.grammar import Grammar
+from site_builder.compiler.grammar import FOREIGN_VARIABLES, Grammar
 from site_builder.errors import Problem, suggestion
 from site_builder.schema import KeyPath
 from site_builder.source import Document
 
 _PARSER = MarkdownIt("commonmark")
 _SHELLS = ("bash", "sh", "shell", "console", "")
-#: A table is the work of one release; nightly builds and plugins know more.
-_FOREIGN_VARIABLES = ("VLLM_OMNI_", "VLLM_ASCEND_")
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ class _Checker:
                 yield f'{entry["flag"]}: "{name}" is "{part}", but must be one of {", ".join(map(str, choices))}'
 
     def _variable(self, name: str, path: KeyPath) -> Iterator[Problem]:
-        if not name.startswith("VLLM_") or name.startswith(_FOREIGN_VARIABLES) or name in self.newest.variables:
+        if not name.startswith("VLLM_") or name.startswith(FOREIGN_VARIABLES) or name in self.newest.variables:
             return
         older = [release.version for release in self.releases[:-1] if name in release.variables]
         if older:

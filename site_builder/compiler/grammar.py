@@ -15,6 +15,8 @@ from typing import Any
 from site_builder.plan import Argument
 
 _NUMBER = re.compile(r"-\d+(\.\d+)?([eE][+-]?\d+)?")
+#: Variables of other projects that begin like vLLM's; no table has them.
+FOREIGN_VARIABLES = ("VLLM_OMNI_", "VLLM_ASCEND_")
 _LEVEL = re.compile(r"-O\d?")
 
 

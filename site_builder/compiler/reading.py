@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from site_builder.compiler.grammar import Flag, Grammar
+from site_builder.plan import Command
 
 _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?")
 _HUMAN = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)([kKmMgGtT])")
@@ -91,6 +92,10 @@ class Reader:
             found[flag] = (value, setting)
         return {flag: replace(setting, meaning=canonical(value)) for flag, (value, setting) in found.items()}
 
+    def of_command(self, command: Command) -> dict[str, Setting]:
+        """The settings of a command of ours, with the origin of each."""
+        return self.settings(command["lines"][1:], [entry["origin"] for entry in command["because"]])
+
     def _read(self, line: tuple[str, ...]) -> Reading:
         reading = self.known.get(line)
         if reading is None:
@@ -119,6 +124,12 @@ class Reader:
         if self.grammar.negates(word):
             value = not value if isinstance(value, bool) else value
         return Reading(flag.name, (), value, line, tuple(strays), flag.append)
+
+
+def variables_of(command: Command) -> dict[str, tuple[str, str]]:
+    """The variables of a command of ours: value and origin, by name."""
+    origins = {entry["flag"]: entry["origin"] for entry in command["because"][len(command["lines"]) - 1 :]}
+    return {name: (value, origins.get(name, "")) for name, value in command["env"].items()}
 
 
 def canonical(value: Any) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from site_builder.collection import Collection
-from site_builder.compiler.reading import Reader
+from site_builder.compiler.reading import Reader, variables_of
 from site_builder.errors import BadCommand
 from site_builder.explain.closest import Candidate, Search, closest_of
 from site_builder.explain.differences import Difference, Releases, flag_differences, variable_differences
@@ -156,16 +156,12 @@ def _nearest(search: Search, one: Pasted, ours: tuple[Sequence[ProcessView], Map
 
 def _beside(one: Pasted, process: ProcessView, around: tuple[View, Reader, Releases]) -> Explained:
     view, reader, releases = around
-    lines, because = process.command["lines"][1:], process.command["because"]
-    ours = reader.settings(lines, [entry["origin"] for entry in because])
-    origins = {entry["flag"]: entry["origin"] for entry in because[len(lines) :]}
-    env = {name: (value, origins.get(name, "")) for name, value in process.command["env"].items()}
     return Explained(
         one,
         process,
         tuple(_facts(one, view.facts)),
-        tuple(flag_differences(ours, one.settings, releases)),
-        tuple(variable_differences(env, one.env, releases)),
+        tuple(flag_differences(reader.of_command(process.command), one.settings, releases)),
+        tuple(variable_differences(variables_of(process.command), one.env, releases)),
     )
 
 

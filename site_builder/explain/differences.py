@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from site_builder.compiler.grammar import Grammar
+from site_builder.compiler.grammar import FOREIGN_VARIABLES, Grammar
 from site_builder.compiler.reading import Setting, canonical, loose
 from site_builder.errors import closest
 from site_builder.explain.pasted import SECRETS
@@ -19,8 +19,6 @@ _VARIABLE = re.compile(r"\\?\$\\?\{?[A-Za-z_][A-Za-z0-9_]*\\?\}?")
 _LONGEST = 500
 #: For how many unknown names the closest known ones are looked up.
 MOST_NEAR = 50
-#: Variables of other projects that begin like vLLM's; no table has them.
-_FOREIGN = ("VLLM_OMNI_", "VLLM_ASCEND_")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Releases:
     def variable(self, name: str, value: str) -> Difference:
         """A variable that only the pasted command has. Only vLLM's own can be unknown."""
         found = Difference("extra", name, value)
-        if not name.startswith("VLLM_") or name.startswith(_FOREIGN):
+        if not name.startswith("VLLM_") or name.startswith(FOREIGN_VARIABLES):
             return found
         has = [(version, name in known) for version, known in self.variables]
         return self._dated(found, has, [known for _, names in self.variables[-1:] for known in names])

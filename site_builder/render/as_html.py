@@ -17,6 +17,7 @@ from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.browse import Browse, Entry
 from site_builder.choices import OptionView
 from site_builder.compare import joined
+from site_builder.plan import Adjustment
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.render.exports import EXPORTS, is_exported
@@ -125,12 +126,14 @@ def recipe_page(view: View, around: Surroundings) -> str:
             page_json=embedded(page_data(view, around.addresses)),
             links=links(view, around.addresses),
             exports=[target for target in EXPORTS if not around.addresses.prepared or is_exported(target, view)],
-            adjustments=[
-                adjustment_text(entry["parameter"], entry["requested"], entry["used"], entry["reason"]).replace("`", "")
-                for entry in view.adjustments
-            ],
+            adjustments=plain_adjustments(view.adjustments),
         ),
     )
+
+
+def plain_adjustments(adjustments: Sequence[Adjustment]) -> list[str]:
+    """What was adjusted, a line each, as a page shows it."""
+    return [adjustment_text(adjustment).replace("`", "") for adjustment in adjustments]
 
 
 def _option_address(view: View, option: OptionView, addresses: Addresses) -> str | None:

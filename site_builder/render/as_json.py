@@ -30,7 +30,7 @@ def document(view: View, addresses: Addresses) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "hf_id": view.derived_from or view.id,
         "meta": _meta(view),
-        "configuration": {**view.configuration, "query": view.query, "summary": view.summary},
+        "configuration": configuration(view),
         "adjustments": list(view.adjustments),
         "warnings": view.warnings,
         "recommended_command": {
@@ -60,6 +60,11 @@ def document(view: View, addresses: Addresses) -> dict[str, Any]:
         "variants": {key: _variant(view, key, addresses) for key in file.variants},
         "guide": file.guide,
     }
+
+
+def configuration(view: View) -> dict[str, Any]:
+    """Every choice, the canonical query, and one line that says it."""
+    return {**view.configuration, "query": view.query, "summary": view.summary}
 
 
 def plain(model: Model) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from site_builder.plan import Adjustment
 from site_builder.render.guide import moved_down
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
@@ -22,9 +23,7 @@ def _lines(view: View, addresses: Addresses) -> Iterator[str]:
         yield "> " + " ".join(meta.description.split()) + "\n"
     yield _configuration(view) + "\n"
     for adjustment in view.adjustments:
-        yield "- " + adjustment_text(
-            adjustment["parameter"], adjustment["requested"], adjustment["used"], adjustment["reason"]
-        )
+        yield "- " + adjustment_text(adjustment)
     if view.adjustments:
         yield ""
     yield f"- Page with the command builder: {addresses.full(view.id, view.query)}"
@@ -41,10 +40,10 @@ def _lines(view: View, addresses: Addresses) -> Iterator[str]:
         yield moved_down(view.recipe.file.guide, 2)
 
 
-def adjustment_text(parameter: str, requested: str, used: str, reason: str) -> str:
+def adjustment_text(adjustment: Adjustment) -> str:
     """What was asked, what is used, and why, as one line."""
-    instead = f"using `{used}`" if used else "ignored"
-    return f"Asked for `{parameter}={requested}`, {instead}: {reason}."
+    instead = f"using `{adjustment['used']}`" if adjustment["used"] else "ignored"
+    return f"Asked for `{adjustment['parameter']}={adjustment['requested']}`, {instead}: {adjustment['reason']}."
 
 
 def _configuration(view: View) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from site_builder.choices import choices_of
 from site_builder.compare import SIDES, Cell, Comparison, Group, Pair, Row
 from site_builder.query import PARAMETERS
-from site_builder.render.as_html import Surroundings
-from site_builder.render.as_json import SCHEMA_VERSION, dump, links
+from site_builder.render.as_html import Surroundings, plain_adjustments
+from site_builder.render.as_json import SCHEMA_VERSION, configuration, dump, links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.urls import Addresses
 from site_builder.views import View
@@ -52,7 +52,7 @@ def comparison_links(comparison: Comparison, addresses: Addresses) -> dict[str, 
 
 def _side(view: View, addresses: Addresses) -> dict[str, Any]:
     return {
-        "configuration": {**view.configuration, "query": view.query, "summary": view.summary},
+        "configuration": configuration(view),
         "adjustments": list(view.adjustments),
         "warnings": view.warnings,
         "links": links(view, addresses),
@@ -85,8 +85,7 @@ def as_markdown(comparison: Comparison, addresses: Addresses) -> str:
     for name, view in zip(SIDES, (comparison.a, comparison.b), strict=True):
         lines.append(f"- **{name.upper()}:** {view.summary} ({addresses.form(view.id, 'md', view.query)})")
     lines.append("")
-    for entry in comparison.adjustments:
-        lines.append(f"- {adjustment_text(entry['parameter'], entry['requested'], entry['used'], entry['reason'])}")
+    lines += [f"- {adjustment_text(adjustment)}" for adjustment in comparison.adjustments]
     lines += [""] if comparison.adjustments else []
     lines += [f"Page: {forms['page']} · JSON: {forms['json']}", ""]
     if comparison.identical:
@@ -183,9 +182,6 @@ def page(comparison: Comparison, around: Surroundings) -> str:
             fields=fields(comparison),
             heading=heading,
             links=comparison_links(comparison, addresses),
-            adjustments=[
-                adjustment_text(entry["parameter"], entry["requested"], entry["used"], entry["reason"]).replace("`", "")
-                for entry in comparison.adjustments
-            ],
+            adjustments=plain_adjustments(comparison.adjustments),
         ),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from site_builder.errors import did_you_mean
 from site_builder.explain import Explained, Explanation
 from site_builder.explain.differences import Difference
-from site_builder.render.as_json import SCHEMA_VERSION, links
+from site_builder.render.as_json import SCHEMA_VERSION, configuration, links
 from site_builder.urls import Addresses
 
 KINDS = ("missing", "extra", "different", "unknown", "removed")
@@ -21,7 +21,7 @@ def document(explanation: Explanation, addresses: Addresses) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "recipe": view.id,
         "query": view.query,
-        "configuration": {**view.configuration, "query": view.query, "summary": view.summary},
+        "configuration": configuration(view),
         "summary": view.summary,
         "url": addresses.full(view.id, view.query),
         "exact": explanation.exact,

@@ -68,15 +68,14 @@ const menu = byId("exports");
 
 /** The same configuration in other forms, exports of the open process; a file host has them for the default only. */
 function drawForms() {
-  const now = canonical(plan, selection);
   if (data.prepared) {
-    menu.hidden = now !== "";
+    menu.hidden = query !== "";
     return;
   }
-  for (const form of document.querySelectorAll("#forms a[data-form]")) form.search = now;
+  for (const form of document.querySelectorAll("#forms a[data-form]")) form.search = query;
   const process = panel.shown === panel.list[0].id ? "" : `process=${panel.shown}`;
-  for (const link of menu.querySelectorAll("a")) link.search = [now, process].filter(Boolean).join("&");
-  document.querySelector("#compare a").search = now && `b=${encodeURIComponent(now)}`;
+  for (const link of menu.querySelectorAll("a")) link.search = [query, process].filter(Boolean).join("&");
+  document.querySelector("#compare a").search = query && `b=${encodeURIComponent(query)}`;
 }
 
 /** Links to what is served; a model in a folder of the machine has none. */
@@ -285,6 +284,7 @@ if (data.prepared) {
 const asked = settled(location.search.slice(1));
 // The server has drawn this address; a file host has only drawn the default one.
 const shown = document.querySelector(".builder a[data-axis=hardware].selected")?.dataset.value;
-draw(asked, shown !== asked.hardware || byId("reset").hidden !== !canonical(plan, asked));
+query = canonical(plan, asked);
+draw(asked, shown !== asked.hardware || byId("reset").hidden !== !query);
 recall();
 document.documentElement.dataset.ready = "";

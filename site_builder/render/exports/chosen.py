@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from site_builder.errors import CannotExport
 from site_builder.plan import Command
 from site_builder.views import ProcessView, View
 
-_NAME = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 #: Options of ``docker run`` that stand alone. All others have a value, after ``=`` or as the next word.
 _ALONE = ("--privileged",)
 
@@ -86,7 +84,6 @@ def header(view: View, *more: str) -> list[str]:
     return [f"# {view.id}: {view.summary}", *(f"# {line}" for line in more)]
 
 
-def placeholder_notes(view: View, text: str) -> list[str]:
-    """What to fill in, one line each, for the placeholders that a text holds (as ``$NAME`` or ``${NAME}``)."""
-    names = set(_NAME.findall(text))
+def placeholder_notes(view: View, names: Sequence[str]) -> list[str]:
+    """What to fill in, one line each, for the placeholders among these names."""
     return [f"  {entry.name}: {entry.description or 'set it'}" for entry in view.placeholders if entry.name in names]

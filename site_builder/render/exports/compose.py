@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from site_builder.errors import CannotExport
+from site_builder.placeholders import variables_in
 from site_builder.plan import Command
 from site_builder.render.exports.chosen import Container, chosen, container, header, placeholder_notes
 from site_builder.render.exports.yaml_text import yaml_text
@@ -46,7 +47,7 @@ def _notes(view: View, process: ProcessView, text: str) -> list[str]:
     if len(view.processes) > 1:
         others = ", ".join(other.id for other in view.processes if other.id != process.id)
         notes.append(f"This host runs: {process.title}. A file for each other host: process= {others}")
-    found = placeholder_notes(view, text)
+    found = placeholder_notes(view, variables_in(text))
     return notes + (["Set in the environment or in .env:", *found] if found else [])
 
 

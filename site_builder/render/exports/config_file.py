@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from site_builder.compiler.targets import config_entries
 from site_builder.errors import CannotExport
+from site_builder.placeholders import variables_in
 from site_builder.render.exports.chosen import chosen, header, placeholder_notes
 from site_builder.render.exports.yaml_text import yaml_text
 from site_builder.shell import quote
@@ -23,7 +24,7 @@ def config(view: View) -> str:
         raise CannotExport(f"a configuration file cannot hold {error} twice", "the .sh form") from error
     notes = [f"For: {' '.join(entry)} --config FILE"]
     notes += ["Before it: set -a; . FILE.env (the .env form of this address)"] if command["env"] else []
-    left = placeholder_notes(view, " ".join(command["argv"]))
+    left = placeholder_notes(view, variables_in(" ".join(command["argv"])))
     notes += ["vLLM reads no variables here; put in their place:", *left] if left else []
     return yaml_text(header(view, *notes), {"model": start[-1], **entries})
 

@@ -37,7 +37,7 @@ def render(view: View) -> str:
     graph = {
         "apiVersion": "nvidia.com/v1beta1",
         "kind": "DynamoGraphDeployment",
-        "metadata": {"name": slug(view.id.split("/", 1)[1])},
+        "metadata": {"name": slug(view)},
         "spec": {"backendFramework": "vllm", "components": components},
     }
     return yaml_text(header(view, *notes), graph)

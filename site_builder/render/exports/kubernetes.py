@@ -25,27 +25,27 @@ Manifest = dict[str, Any]
 
 def render(view: View) -> str:
     """The manifests. Raises CannotExport for pools, stores, companions and hardware without a known resource."""
-    name = slug(view.id.split("/", 1)[1])
+    name = slug(view)
     if view.deploy_type == "multi_node" and not view.has_store:
         documents = _several_nodes(view, name)
     else:
         documents = _one_node(view, name)
-    return yaml_text(header(view, *_notes(view, name, str(documents))), *documents)
+    return yaml_text(header(view, *_notes(view, name, documents[0]["kind"])), *documents)
 
 
-def slug(text: str) -> str:
-    """A name that Kubernetes takes: letters, digits and dashes, at most 50."""
-    return (re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "model")[:50].rstrip("-")
+def slug(view: View) -> str:
+    """The name of the recipe as Kubernetes takes it: letters, digits and dashes, at most 50."""
+    return (re.sub(r"[^a-z0-9]+", "-", view.id.split("/", 1)[1].lower()).strip("-") or "model")[:50].rstrip("-")
 
 
-def _notes(view: View, name: str, text: str) -> list[str]:
+def _notes(view: View, name: str, kind: str) -> list[str]:
     notes = [
         "Needs: a PersistentVolumeClaim hf-cache for checkpoints; a Secret hf-token with HF_TOKEN"
         + ("." if view.facts.get("gated") else " where the checkpoint asks for one."),
     ]
-    if "LeaderWorkerSet" in text:
+    if kind == "LeaderWorkerSet":
         notes.append("Needs: the LeaderWorkerSet controller (leaderworkerset.sigs.k8s.io).")
-    left = "".join(f"${entry} " for entry in _left_open(view))
+    left = _left_open(view)
     if left:
         notes += [f"Needs: a ConfigMap {name}-settings with", *placeholder_notes(view, left)]
     return notes
@@ -123,17 +123,16 @@ def _script_pod(view: View, process: ProcessView, ranks: list[tuple[int, str]]) 
 def _ranks(head: ProcessView, workers: list[ProcessView]) -> list[tuple[int, str]]:
     """Which lines of the first worker's command depend on its rank, and how: rank times a number, plus one."""
     first = workers[0].command["lines"]
-    others = [(2, workers[1])] if len(workers) > 1 else [(0, head)]
+    rank, other = (2, workers[1]) if len(workers) > 1 else (0, head)
+    values = {line[0]: line[-1] for line in other.command["lines"][1:]}
     found = []
-    for rank, other in others:
-        values = {line[0]: line[-1] for line in other.command["lines"][1:]}
-        for place, line in enumerate(first[1:], start=1):
-            value = values.get(line[0], line[-1])
-            if len(line) == 2 and value != line[-1] and value.isdigit() and line[-1].isdigit():
-                step = (int(value) - int(line[-1])) // (rank - 1)
-                base = int(line[-1]) - step
-                found.append((place, _INDEX if (step, base) == (1, 0) else f"{_INDEX} * {step} + {base}"))
-    return [(place, each.removesuffix(" + 0")) for place, each in found]
+    for place, line in enumerate(first[1:], start=1):
+        value = values.get(line[0], line[-1])
+        if len(line) == 2 and value != line[-1] and value.isdigit() and line[-1].isdigit():
+            step = (int(value) - int(line[-1])) // (rank - 1)
+            base = int(line[-1]) - step
+            found.append((place, _INDEX + (f" * {step}" if step != 1 else "") + (f" + {base}" if base else "")))
+    return found
 
 
 def _container(view: View, process: ProcessView, found: Container) -> Manifest:
@@ -141,7 +140,7 @@ def _container(view: View, process: ProcessView, found: Container) -> Manifest:
     resource = gpu_resource(kind_of(view.hardware))
     if resource is None:
         raise CannotExport(f"it is not known how Kubernetes hands out {view.hardware.display_name}", "the .sh form")
-    source = f"{slug(view.id.split('/', 1)[1])}-settings"
+    source = f"{slug(view)}-settings"
     settings = [
         {"name": name, "valueFrom": {"configMapKeyRef": {"name": source, "key": name}}} for name in _left_open(view)
     ]

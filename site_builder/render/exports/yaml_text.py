@@ -8,12 +8,12 @@ from typing import Any
 import yaml
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text and not any(line.endswith(" ") for line in text.split("\n")) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
