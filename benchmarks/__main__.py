@@ -19,9 +19,9 @@ from site_builder.build import build
 from site_builder.catalog import load
 from site_builder.checks import check
 from site_builder.collection import compile_all
-from site_builder.pages import SiteContext
 from site_builder.render import as_json, as_markdown
 from site_builder.render.as_html import Theme, recipe_page
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from site_builder.views import answer
 
@@ -56,7 +56,7 @@ def measure(content: Path) -> dict[str, float]:
     found["one page"] = seconds(lambda: recipe_page(answer(collection, first, ""), site.around), 10)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "dist"
-        prepared = SiteContext(collection, Addresses("", prepared=True), Theme())
+        prepared = SiteContext(collection, Addresses("", "hardware"), Theme())
         found["build the site"] = seconds(lambda: build(prepared, out), 1)
         found["build it again"] = seconds(lambda: build(prepared, out), 1)
     return found

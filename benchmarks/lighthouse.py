@@ -26,9 +26,9 @@ from site_builder.assets import ROOT
 from site_builder.collection import Collection, open_collection
 from site_builder.live import Live
 from site_builder.metrics import Metrics
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
 from site_builder.running import Options, application, listen
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")

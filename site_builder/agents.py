@@ -17,9 +17,9 @@ from pydantic import Field
 from site_builder import __version__
 from site_builder.browse import search
 from site_builder.errors import SiteError, closest, did_you_mean
-from site_builder.pages import SiteContext
 from site_builder.query import PARAMETERS
 from site_builder.render import as_json, as_markdown
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from site_builder.errors import CannotExport
 from site_builder.output import Written, publish
-from site_builder.pages import HTML, PAGES, SiteContext
-from site_builder.render.as_html import not_found_page
+from site_builder.pages import PAGES
+from site_builder.render.as_html import moved_page, not_found_page
+from site_builder.site import HTML, SiteContext
 
 Progress = Callable[[int, int], None]
 
@@ -23,6 +24,9 @@ def files_of(context: SiteContext, progress: Progress | None = None) -> Iterator
             yield file_name(page.template.format(**values), text.media_type), text.data
         if progress:
             progress(done, len(addresses))
+    for (recipe_id, variant), checkpoint in context.checkpoints.items():
+        page_text = moved_page(context.addresses.full(recipe_id, f"variant={variant}"))
+        yield f"{checkpoint}/index.html", page_text.encode()
     yield from context.theme.assets.files.items()
     yield "404.html", not_found_page("", [], context.around).encode()
 

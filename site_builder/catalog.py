@@ -58,11 +58,11 @@ class Catalog:
         """
         found = self._by_name.get(recipe_id.lower())
         if found is None:
-            raise UnknownRecipe(recipe_id, closest(recipe_id, [*self.recipes, *self._checkpoints], 5))
+            raise UnknownRecipe(recipe_id, closest(recipe_id, [*self.recipes, *self.checkpoints], 5))
         return self.recipes[found[0]], found[1]
 
     @cached_property
-    def _checkpoints(self) -> dict[str, tuple[str, str]]:
+    def checkpoints(self) -> dict[str, tuple[str, str]]:
         """Checkpoints of variants that are no recipe of their own: id → (recipe, variant)."""
         found: dict[str, tuple[str, str]] = {}
         for recipe_id, recipe in self.recipes.items():
@@ -73,7 +73,7 @@ class Catalog:
 
     @cached_property
     def _by_name(self) -> dict[str, tuple[str, str | None]]:
-        names: dict[str, tuple[str, str | None]] = {name.lower(): place for name, place in self._checkpoints.items()}
+        names: dict[str, tuple[str, str | None]] = {name.lower(): place for name, place in self.checkpoints.items()}
         return names | {recipe_id.lower(): (recipe_id, None) for recipe_id in self.recipes}
 
 

@@ -26,12 +26,13 @@ from site_builder.collection import Collection, open_collection
 from site_builder.errors import ContentError, Problem, SiteError
 from site_builder.explain import explain as explain_text
 from site_builder.newrecipe import recipe_template
-from site_builder.pages import SiteContext, recipe_schema
+from site_builder.pages import recipe_schema
 from site_builder.render import as_json, as_markdown, explanation
 from site_builder.render.as_html import DEFAULT_THEME, Theme
 from site_builder.render.exports import EXPORTS
 from site_builder.render.records import record
-from site_builder.urls import Addresses
+from site_builder.site import SiteContext
+from site_builder.urls import Addresses, Prepare
 from site_builder.views import answer
 
 content_option = click.option(
@@ -86,11 +87,18 @@ def main() -> None:
     help="Where to write the site.",
 )
 @click.option("--base-url", default=None, help="Where the site will be published; overrides site.yaml.")
-def build(content: Path, theme: Path, out: Path, base_url: str | None) -> None:
+@click.option(
+    "--prepare",
+    type=click.Choice(["none", "hardware", "all"]),
+    default="hardware",
+    show_default=True,
+    help="Files for other configurations: none, by hardware and by strategy, or each strategy on each hardware too.",
+)
+def build(content: Path, theme: Path, out: Path, base_url: str | None, prepare: Prepare) -> None:
     """Write the site as files that any host can publish."""
     with _progress("reading") as report:
         collection = open_collection(content, report)
-    context = _site(collection, theme, base_url, prepared=True)
+    context = _site(collection, theme, base_url, prepare)
     with _progress("writing") as report:
         written = build_site(context, out, report)
     click.echo(
@@ -237,9 +245,9 @@ def schema() -> None:
     click.echo(as_json.dump(recipe_schema()), nl=False)
 
 
-def _site(collection: Collection, theme: Path, base_url: str | None, prepared: bool = False) -> SiteContext:
+def _site(collection: Collection, theme: Path, base_url: str | None, prepare: Prepare = "none") -> SiteContext:
     base = collection.catalog.site.base_url if base_url is None else base_url
-    return SiteContext(collection, Addresses(base, prepared), Theme(theme))
+    return SiteContext(collection, Addresses(base, prepare), Theme(theme))
 
 
 def _print_problems(problems: Any, stream: Any = None) -> None:

@@ -17,10 +17,10 @@ from site_builder.agents import OPEN_TO_ALL, agent_server
 from site_builder.errors import BadCommand, SiteError, UnknownRecipe
 from site_builder.explain import LONGEST, explain
 from site_builder.live import Live
-from site_builder.pages import JSON, SiteContext
 from site_builder.render import explanation
 from site_builder.render.as_json import dump
 from site_builder.serve import NOSNIFF, OPEN, told
+from site_builder.site import JSON, SiteContext
 
 TEXT_KIND = "text/plain"
 PREFLIGHT = {

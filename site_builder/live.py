@@ -10,7 +10,7 @@ import click
 
 from site_builder.errors import ContentError, SiteError
 from site_builder.metrics import Metrics
-from site_builder.pages import SiteContext
+from site_builder.site import SiteContext
 
 
 class Live:

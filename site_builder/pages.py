@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from site_builder.browse import Entry, browse, entry_of, labels_of, search_index
-from site_builder.collection import Collection
+from site_builder.browse import browse, search_index
 from site_builder.compare import SIDES, Comparison, Shown, compare, folded
 from site_builder.errors import UnknownRecipe, closest
 from site_builder.query import split_query
@@ -17,59 +15,25 @@ from site_builder.render import as_html, as_json, as_markdown, comparison, for_a
 from site_builder.render.exports import EXPORTS, Export
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
-from site_builder.urls import Addresses
-from site_builder.views import View, answer
-
-JSON, MARKDOWN, HTML = "application/json", "text/markdown; charset=utf-8", "text/html; charset=utf-8"
-TEXT = "text/plain; charset=utf-8"
-
-
-@dataclass(frozen=True)
-class Text:
-    """The answer of an address: text, or bytes where it is a picture."""
-
-    body: str | bytes
-    media_type: str
-
-    @property
-    def data(self) -> bytes:
-        return self.body.encode() if isinstance(self.body, str) else self.body
-
-
-@dataclass(frozen=True)
-class SiteContext:
-    """A collection as a site: with its addresses and its theme."""
-
-    collection: Collection
-    addresses: Addresses
-    theme: as_html.Theme
-
-    @cached_property
-    def around(self) -> as_html.Surroundings:
-        return as_html.Surroundings(self.collection.catalog.site, self.addresses, self.theme)
-
-    @cached_property
-    def index(self) -> list[dict[str, Any]]:
-        """The entries of ``models.json``: recipes, and variants that have a checkpoint of their own."""
-        return [entry for recipe_id in self.collection.plans for entry in _entries(self, recipe_id)]
-
-    @cached_property
-    def entries(self) -> list[Entry]:
-        """Every recipe as lists and search know it."""
-        return [
-            entry_of(self.collection.catalog, self.collection.recipe(recipe_id)) for recipe_id in self.collection.plans
-        ]
-
-    @cached_property
-    def organisations(self) -> list[str]:
-        return list(dict.fromkeys(recipe_id.split("/", 1)[0] for recipe_id in self.collection.plans))
-
-    @cached_property
-    def filter_labels(self) -> Mapping[tuple[str, str], str]:
-        return labels_of(self.collection.catalog)
-
-
-Values = Mapping[str, str]
+from site_builder.site import (
+    HTML,
+    JSON,
+    MARKDOWN,
+    TEXT,
+    SiteContext,
+    Text,
+    Values,
+    forms,
+    nowhere,
+    once,
+    organisations,
+    recipe_hardware,
+    recipe_hardware_strategies,
+    recipe_strategies,
+    recipes,
+    view_of_address,
+)
+from site_builder.views import View
 
 
 @dataclass(frozen=True)
@@ -126,7 +90,7 @@ def compared(suffix: str, show: Callable[[SiteContext, Comparison], Text]) -> Pa
     return Page(
         _pattern(template),
         template,
-        _nowhere,
+        nowhere,
         show=show,
         takes_query=True,
         read=_comparison,
@@ -150,44 +114,6 @@ def _pattern(template: str) -> re.Pattern[str]:
     )
 
 
-def _once(_: SiteContext) -> Iterable[Values]:
-    return [{}]
-
-
-def _nowhere(_: SiteContext) -> Iterable[Values]:
-    return []
-
-
-def _recipes(context: SiteContext) -> Iterator[Values]:
-    for recipe_id in context.collection.plans:
-        org, repo = recipe_id.split("/", 1)
-        yield {"org": org, "repo": repo}
-
-
-def _recipe_hardware(context: SiteContext) -> Iterator[Values]:
-    for values in _recipes(context):
-        view = view_of_address(context, values, "")
-        yield from ({**values, "hardware": name} for name in view.offered_hardware)
-
-
-def _recipe_strategies(context: SiteContext) -> Iterator[Values]:
-    for values in _recipes(context):
-        view = view_of_address(context, values, "")
-        yield from ({**values, "strategy": name} for name in view.on_offer.get("strategy", []))
-
-
-def view_of_address(context: SiteContext, values: Values, query: str) -> View:
-    """The view of an address.
-
-    A hardware or strategy in the path counts as asked; a strategy brings the nodes that it needs.
-    """
-    recipe_id = f"{values['org']}/{values['repo']}"
-    fixed = [f"hardware={values['hardware']}"] if "hardware" in values else []
-    if "strategy" in values:
-        fixed += context.collection.needed_for(recipe_id, values["strategy"], values.get("hardware"))
-    return answer(context.collection, recipe_id, "&".join([query, *fixed] if query else fixed))
-
-
 def _json(context: SiteContext, view: View) -> Text:
     return Text(as_json.render(view, context.addresses), JSON)
 
@@ -201,7 +127,7 @@ def _export(target: Export) -> Page:
     return shown(
         f"{{org}}/{{repo}}.{target.suffix}",
         lambda _, view: Text(target.render(view), target.media_type),
-        _recipes,
+        forms,
     )
 
 
@@ -226,10 +152,6 @@ def _organisation(context: SiteContext, values: Values, _: str) -> Text:
     return Text(as_html.organisation_page(values["org"], entries, context.around), HTML)
 
 
-def _organisations(context: SiteContext) -> Iterable[Values]:
-    return [{"org": org} for org in context.organisations]
-
-
 def _sitemap(context: SiteContext, _: Values, __: str) -> Text:
     paths = [("", ""), ("browse", ""), *((org, "") for org in context.organisations)]
     paths += [(entry.id, entry.date_updated) for entry in context.entries]
@@ -249,8 +171,8 @@ def _llms(context: SiteContext, _: Values, __: str) -> Text:
 
 
 def _llms_full(context: SiteContext, _: Values, __: str) -> Text:
-    recipes = (_markdown(context, view_of_address(context, values, "")).body for values in _recipes(context))
-    return Text(for_agents.llms_full(context.around.site, map(str, recipes)), TEXT)
+    texts = (_markdown(context, view_of_address(context, values, "")).body for values in recipes(context))
+    return Text(for_agents.llms_full(context.around.site, map(str, texts)), TEXT)
 
 
 def _manifest(context: SiteContext, _: Values, __: str) -> Text:
@@ -262,40 +184,6 @@ def _manifest(context: SiteContext, _: Values, __: str) -> Text:
 
 def _picture(context: SiteContext, values: Values, _: str) -> Text:
     return Text(for_web.picture(view_of_address(context, values, ""), context.around.site), "image/png")
-
-
-def _entries(context: SiteContext, recipe_id: str) -> Iterator[dict[str, Any]]:
-    file = context.collection.recipe(recipe_id).file
-    meta, addresses = file.meta, context.addresses
-    entry = {
-        "hf_id": recipe_id,
-        "title": meta.title,
-        "provider": meta.provider or recipe_id.split("/", 1)[0],
-        "description": meta.description,
-        "url": addresses.full(recipe_id),
-        "json": addresses.form(recipe_id, "json"),
-        "markdown": addresses.form(recipe_id, "md"),
-        "tasks": meta.tasks,
-        "hardware": meta.hardware,
-        "variants": {key: variant.precision for key, variant in file.variants.items()},
-        "min_vllm_version": file.model.min_vllm_version,
-        "date_added": meta.date_added,
-        "date_updated": meta.date_updated,
-    }
-    yield entry
-    for key, variant in file.variants.items():
-        own = variant.model_id
-        if own and own.lower() != recipe_id.lower() and not own.startswith("/"):
-            query = f"variant={key}"
-            yield {
-                **entry,
-                "hf_id": own,
-                "url": addresses.full(recipe_id, query),
-                "json": addresses.form(recipe_id, "json", query),
-                "markdown": addresses.form(recipe_id, "md", query),
-                "variants": {key: variant.precision},
-                "derived_from": recipe_id,
-            }
 
 
 def _plain_map(models: Mapping[str, Model]) -> dict[str, Any]:
@@ -340,39 +228,39 @@ def _openapi(context: SiteContext) -> dict[str, Any]:
 
 #: Every address, most specific first. The last one is the recipe page, whose name may contain dots.
 PAGES: tuple[Page, ...] = (
-    page("", _home, _once),
-    page("browse", _browse, _once, takes_query=True),
-    page("search.json", _vocabulary(lambda context: search_index(context.entries)), _once),
-    page("sitemap.xml", _sitemap, _once),
-    page("robots.txt", _robots, _once),
-    page("feed.xml", _feed, _once),
-    page("llms.txt", _llms, _once),
-    page("llms-full.txt", _llms_full, _once),
-    page("site.webmanifest", _manifest, _once),
-    page("models.json", _vocabulary(lambda context: context.index), _once),
-    page("taxonomy.json", _vocabulary(lambda context: as_json.plain(context.collection.catalog.taxonomy)), _once),
-    page("strategies.json", _vocabulary(lambda context: _plain_map(_strategies(context))), _once),
-    page("kv_store.json", _vocabulary(lambda context: _plain_map(_kv_stores(context))), _once),
-    page("platforms.json", _vocabulary(lambda context: _plain_map(context.collection.catalog.platforms)), _once),
-    page("recipe.schema.json", _vocabulary(lambda _: recipe_schema()), _once),
-    page("openapi.json", _vocabulary(_openapi), _once),
+    page("", _home, once),
+    page("browse", _browse, once, takes_query=True),
+    page("search.json", _vocabulary(lambda context: search_index(context.entries)), once),
+    page("sitemap.xml", _sitemap, once),
+    page("robots.txt", _robots, once),
+    page("feed.xml", _feed, once),
+    page("llms.txt", _llms, once),
+    page("llms-full.txt", _llms_full, once),
+    page("site.webmanifest", _manifest, once),
+    page("models.json", _vocabulary(lambda context: context.index), once),
+    page("taxonomy.json", _vocabulary(lambda context: as_json.plain(context.collection.catalog.taxonomy)), once),
+    page("strategies.json", _vocabulary(lambda context: _plain_map(_strategies(context))), once),
+    page("kv_store.json", _vocabulary(lambda context: _plain_map(_kv_stores(context))), once),
+    page("platforms.json", _vocabulary(lambda context: _plain_map(context.collection.catalog.platforms)), once),
+    page("recipe.schema.json", _vocabulary(lambda _: recipe_schema()), once),
+    page("openapi.json", _vocabulary(_openapi), once),
     page("strategies/{id}.json", _one(_strategies, "strategies"), _ids(_strategies)),
     page("kv_store/{id}.json", _one(_kv_stores, "kv_store"), _ids(_kv_stores)),
-    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, _nowhere),
-    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, _nowhere),
-    shown("{org}/{repo}/hw/{hardware}.json", _json, _recipe_hardware),
-    shown("{org}/{repo}/hw/{hardware}.md", _markdown, _recipe_hardware),
-    shown("{org}/{repo}/strategies/{strategy}.json", _json, _recipe_strategies),
-    shown("{org}/{repo}/strategies/{strategy}.md", _markdown, _recipe_strategies),
-    shown("{org}/{repo}.json", _json, _recipes),
-    shown("{org}/{repo}.md", _markdown, _recipes),
+    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, recipe_hardware_strategies),
+    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, recipe_hardware_strategies),
+    shown("{org}/{repo}/hw/{hardware}.json", _json, recipe_hardware),
+    shown("{org}/{repo}/hw/{hardware}.md", _markdown, recipe_hardware),
+    shown("{org}/{repo}/strategies/{strategy}.json", _json, recipe_strategies),
+    shown("{org}/{repo}/strategies/{strategy}.md", _markdown, recipe_strategies),
+    shown("{org}/{repo}.json", _json, forms),
+    shown("{org}/{repo}.md", _markdown, forms),
     *(_export(target) for target in EXPORTS),
     compared(".json", lambda context, found: Text(comparison.as_json(found, context.addresses), JSON)),
     compared(".md", lambda context, found: Text(comparison.as_markdown(found, context.addresses), MARKDOWN)),
     compared("", lambda context, found: Text(comparison.page(found, context.around), HTML)),
-    page("pictures/{org}/{repo}.png", _picture, _recipes),
-    page("{org}", _organisation, _organisations),
-    shown("{org}/{repo}", _page, _recipes),
+    page("pictures/{org}/{repo}.png", _picture, recipes),
+    page("{org}", _organisation, organisations),
+    shown("{org}/{repo}", _page, recipes),
 )
 
 

@@ -26,9 +26,9 @@ from site_builder.errors import SiteError
 from site_builder.files import Files
 from site_builder.live import Live
 from site_builder.metrics import SHARED, Metrics, access_log
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
 from site_builder.serve import Application, Scope
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 
 #: Seconds that open requests have when the server stops.

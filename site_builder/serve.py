@@ -15,11 +15,12 @@ from urllib.parse import quote
 from site_builder.compare import Shown
 from site_builder.errors import CannotExport, UnknownRecipe
 from site_builder.files import Files
-from site_builder.pages import HTML, JSON, MARKDOWN, TEXT, Page, SiteContext, Values, find_page
+from site_builder.pages import Page, find_page
 from site_builder.prepared import Answers, Prepared, Send, prefers_markdown, send_prepared
 from site_builder.query import is_strict
 from site_builder.render.as_html import BOOT_HASH, error_page, not_found_page
 from site_builder.render.as_json import dump
+from site_builder.site import HTML, JSON, MARKDOWN, TEXT, SiteContext, Values
 
 LONGEST_QUERY = 8 * 1024
 READ = ("GET", "HEAD", "OPTIONS")
@@ -186,6 +187,8 @@ class Application:
         if file is None:
             return None
         page, values = find_page(asked.path) or (None, {})
+        if page is not None and canonical_path(context, page, values) is not None:
+            return None
         headers = headers_of(file.media_type)
         if page is not None and page.show is not None:
             view = page.read(context, values, "")

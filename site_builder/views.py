@@ -60,7 +60,8 @@ class Placeholder:
 class View:
     """A recipe in one configuration. Memory is in GB (1e9 bytes) and across all nodes of the replica.
 
-    ``process`` is the id of the process that an export is of; empty for the first that serves.
+    ``process`` is the id of the process that an export is of; empty for the first that serves. ``file`` is the path of
+    the file that a build prepares for this configuration, without its suffix.
     """
 
     collection: Collection
@@ -70,6 +71,7 @@ class View:
     adjustments: Sequence[Adjustment]
     derived_from: str | None = None
     process: str = ""
+    file: str = ""
 
     @cached_property
     def commands(self) -> Sequence[Command]:

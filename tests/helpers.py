@@ -20,8 +20,8 @@ from site_builder.catalog import Catalog, load
 from site_builder.collection import Collection, open_collection
 from site_builder.live import Live
 from site_builder.metrics import Metrics
-from site_builder.pages import SiteContext
 from site_builder.running import Options, application, listen
+from site_builder.site import SiteContext
 from site_builder.views import View, answer
 
 SMALL = Path(__file__).parent / "content"

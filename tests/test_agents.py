@@ -14,8 +14,8 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from site_builder.collection import Collection
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from tests.conftest import ROOT
 from tests.helpers import SMALL, awaited, running

@@ -15,13 +15,14 @@ import pytest
 
 from site_builder.choices import Row
 from site_builder.collection import Collection
-from site_builder.pages import SiteContext, find_page
+from site_builder.pages import find_page
 from site_builder.query import configuration
 from site_builder.render import as_json, as_markdown
 from site_builder.render.as_html import Surroundings, Theme, recipe_page
 from site_builder.render.exports import shell_script
 from site_builder.render.guide import moved_down, read
 from site_builder.render.records import record
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from site_builder.views import View, answer, describe_placeholder
 from tests.helpers import answered

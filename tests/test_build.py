@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,14 @@ from site_builder.build import build
 from site_builder.collection import Collection
 from site_builder.errors import CannotExport, OutputError
 from site_builder.output import publish
-from site_builder.pages import PAGES, SiteContext
+from site_builder.pages import PAGES
 from site_builder.render.as_html import Theme
-from site_builder.urls import Addresses
+from site_builder.site import SiteContext
+from site_builder.urls import Addresses, Prepare
 
 
 def test_what_is_built_is_what_is_served(small: Collection, tmp_path: Path) -> None:
-    context = SiteContext(small, Addresses("", prepared=True), Theme())
+    context = SiteContext(small, Addresses("", "hardware"), Theme())
     build(context, tmp_path / "dist")
     for page in PAGES:
         for values in page.paths(context):
@@ -32,7 +34,7 @@ def test_what_is_built_is_what_is_served(small: Collection, tmp_path: Path) -> N
 
 
 def test_the_markdown_of_a_folder_links_files(small: Collection, tmp_path: Path) -> None:
-    build(SiteContext(small, Addresses("https://e.org/x", prepared=True), Theme()), tmp_path / "dist")
+    build(SiteContext(small, Addresses("https://e.org/x", "hardware"), Theme()), tmp_path / "dist")
     text = (tmp_path / "dist" / "acme" / "Big-MoE.md").read_text(encoding="utf-8")
     assert "- hardware `h200`: https://e.org/x/acme/Big-MoE/hw/h200.md" in text
     assert "- strategy `multi_node_tp`: https://e.org/x/acme/Big-MoE/strategies/multi_node_tp.md" in text
@@ -40,6 +42,36 @@ def test_the_markdown_of_a_folder_links_files(small: Collection, tmp_path: Path)
         if line.startswith(("- hardware `", "- strategy `")):
             path = line.split("https://e.org/x/")[1]
             assert (tmp_path / "dist" / path).is_file()
+
+
+@pytest.mark.parametrize("prepare", ["hardware", "all"])
+def test_machine_forms_of_a_folder_link_files_alone(small: Collection, tmp_path: Path, prepare: Prepare) -> None:
+    base = "https://e.org/x/"
+    build(SiteContext(small, Addresses(base, prepare), Theme()), tmp_path / "dist")
+    texts = [path for suffix in ("json", "md") for path in (tmp_path / "dist").rglob(f"*.{suffix}")]
+    assert any("/hw/h200/strategies/" in str(path) for path in texts) == (prepare == "all")
+    found = 0
+    for path in texts:
+        for address in re.findall(
+            r"https://e\.org/x/([^\s\"]+\.(?:json|md|sh|yaml|env)[^\s\"]*)", path.read_text(encoding="utf-8")
+        ):
+            if "{" not in address:
+                assert (tmp_path / "dist" / address).is_file(), (path, address)
+                found += 1
+    assert found > 300
+
+
+def test_a_folder_without_prepared_files_asks_by_query(small: Collection, tmp_path: Path) -> None:
+    build(SiteContext(small, Addresses("", "none"), Theme()), tmp_path / "dist")
+    assert not list((tmp_path / "dist").rglob("hw"))
+    assert "in its query string" in (tmp_path / "dist" / "acme" / "Big-MoE.md").read_text(encoding="utf-8")
+
+
+def test_a_checkpoint_of_a_variant_leads_to_its_recipe(small: Collection, tmp_path: Path) -> None:
+    build(SiteContext(small, Addresses("https://e.org/x", "hardware"), Theme()), tmp_path / "dist")
+    page = (tmp_path / "dist" / "amd" / "Big-MoE-MXFP4" / "index.html").read_text(encoding="utf-8")
+    assert 'content="0; url=https://e.org/x/acme/Big-MoE?variant=mxfp4"' in page
+    assert (tmp_path / "dist" / "amd" / "Big-MoE-MXFP4.json").is_file()
 
 
 def test_a_build_writes_what_changed_and_removes_what_is_gone(tmp_path: Path) -> None:
@@ -58,7 +90,7 @@ def test_a_build_writes_what_changed_and_removes_what_is_gone(tmp_path: Path) ->
 
 def test_the_same_input_gives_the_same_bytes(small: Collection, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        build(SiteContext(small, Addresses("", prepared=True), Theme()), tmp_path / name)
+        build(SiteContext(small, Addresses("", "hardware"), Theme()), tmp_path / name)
     files = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
     assert len(files) > 40
     for path in files:

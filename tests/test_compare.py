@@ -11,10 +11,10 @@ import pytest
 from site_builder.build import build
 from site_builder.collection import Collection, open_collection
 from site_builder.compare import Comparison, Row, compare, folded, joined
-from site_builder.pages import SiteContext
 from site_builder.render import comparison as rendered
 from site_builder.render.as_html import Theme
 from site_builder.serve import ANSWER_CACHE
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from tests.helpers import content_copy, recipe_text, running
 
@@ -274,7 +274,7 @@ def test_a_recipe_may_be_called_compare(tmp_path: Path) -> None:
 
 
 def test_a_built_folder_has_no_comparisons(small: Collection, tmp_path: Path) -> None:
-    build(SiteContext(small, Addresses("", prepared=True), Theme()), tmp_path / "out")
+    build(SiteContext(small, Addresses("", "hardware"), Theme()), tmp_path / "out")
     assert [path for path in (tmp_path / "out").rglob("*compare*") if "assets" not in path.parts] == []
     page = next(path for path in (tmp_path / "out").rglob("index.html") if "Big-MoE" in path.as_posix())
     assert "/compare" not in page.read_text(encoding="utf-8")

@@ -23,11 +23,11 @@ from site_builder.compiler import Grammar
 from site_builder.compiler.layers import RACK_ONLY_VARIABLES
 from site_builder.errors import Problem
 from site_builder.evaluate import evaluate, facts_of
-from site_builder.pages import SiteContext
 from site_builder.plan import values_of
 from site_builder.render.as_html import Theme
 from site_builder.render.records import record
 from site_builder.resolve import resolve
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 
 pytestmark = pytest.mark.corpus
@@ -253,11 +253,11 @@ def test_ranks_are_each_there_once_and_the_router_lists_the_servers(answers: lis
 def test_the_whole_corpus_is_built_and_a_second_build_writes_nothing(
     corpus_collection: Collection, tmp_path: Path
 ) -> None:
-    context = SiteContext(corpus_collection, Addresses("", prepared=True), Theme())
+    context = SiteContext(corpus_collection, Addresses("", "hardware"), Theme())
     first = build(context, tmp_path / "dist")
     assert len(corpus_collection.plans) == 131
     assert (tmp_path / "dist" / "moonshotai" / "Kimi-K2.5" / "index.html").exists()
-    second = build(SiteContext(corpus_collection, Addresses("", prepared=True), Theme()), tmp_path / "dist")
+    second = build(SiteContext(corpus_collection, Addresses("", "hardware"), Theme()), tmp_path / "dist")
     assert (first.removed, second.written, second.removed, second.unchanged) == (0, 0, 0, first.written)
 
 

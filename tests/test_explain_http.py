@@ -9,8 +9,8 @@ import pytest
 
 from site_builder.collection import Collection
 from site_builder.explain import LONGEST
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from site_builder.views import answer
 from tests.helpers import running

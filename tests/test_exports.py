@@ -22,9 +22,9 @@ from site_builder.cli import main
 from site_builder.collection import Collection
 from site_builder.compiler.targets import typed
 from site_builder.errors import CannotExport
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
 from site_builder.render.exports import EXPORTS
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
 from tests.conftest import ROOT

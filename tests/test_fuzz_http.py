@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from site_builder.collection import Collection
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from tests.helpers import running
 

@@ -27,7 +27,8 @@ ANSWERS = COMPILER | {
 }
 COMPARED = ANSWERS | {"compare", "explain"}
 RENDER = COMPARED | {"render", "assets", "browse"}
-PAGES = RENDER | {"pages"}
+SITE = RENDER | {"site"}
+PAGES = SITE | {"pages"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "schema": {"schema"},
@@ -52,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "explain": ANSWERS | {"explain"},
     "assets": set(),
     "render": RENDER,
+    "site": RENDER,
     "pages": PAGES,
     "output": BASE,
     "build": PAGES | {"output"},

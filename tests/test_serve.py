@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from site_builder.collection import Collection
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
 from site_builder.serve import ANSWER_CACHE
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from tests.helpers import running
 

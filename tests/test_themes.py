@@ -6,8 +6,9 @@ from pathlib import Path
 
 from site_builder.assets import ROOT
 from site_builder.collection import Collection
-from site_builder.pages import SiteContext, find_page
+from site_builder.pages import find_page
 from site_builder.render.as_html import Theme
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 
 

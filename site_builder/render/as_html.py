@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.browse import Browse, Entry
@@ -170,6 +170,16 @@ def organisation_page(org: str, entries: Sequence[Entry], around: Surroundings) 
     name = (provider.name if provider else "") or entries[0].provider or org
     return around.theme.render(
         "organisation.html", around.context(org, org=org, name=name, tasks=tasks, count=len(entries))
+    )
+
+
+def moved_page(address: str) -> str:
+    """Where a host has no redirects: a page that leads on, for people and for search engines."""
+    target = escape(address)
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{target}</title>'
+        f'<link rel="canonical" href="{target}">'
+        f'<meta http-equiv="refresh" content="0; url={target}"><a href="{target}">{target}</a></html>\n'
     )
 
 

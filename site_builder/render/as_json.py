@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from site_builder.plan import Command
-from site_builder.render.exports import EXPORTS
+from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.schema.base import Model
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
@@ -73,13 +73,13 @@ def plain(model: Model) -> dict[str, Any]:
 
 
 def links(view: View, addresses: Addresses) -> dict[str, str]:
-    """Every other format of this configuration."""
-    return {
-        "page": addresses.full(view.id, view.query),
-        "json": addresses.form(view.id, "json", view.query),
-        "markdown": addresses.form(view.id, "md", view.query),
-        **{target.key: addresses.form(view.id, target.suffix, view.query) for target in EXPORTS},
-    }
+    """Every other format of this configuration; of a prepared one, those that have a file."""
+    suffixes = {"json": "json", "markdown": "md"}
+    if not addresses.prepared or view.file in ("", view.id, view.derived_from):
+        known = [target for target in EXPORTS if not addresses.prepared or is_exported(target, view)]
+        suffixes |= {target.key: target.suffix for target in known}
+    forms = {key: addresses.form(view.id, suffix, view.query, view.file) for key, suffix in suffixes.items()}
+    return {"page": addresses.full(view.id, view.query), **forms}
 
 
 def _meta(view: View) -> dict[str, Any]:
@@ -100,21 +100,36 @@ def _install(view: View) -> dict[str, Any]:
 
 def _variant(view: View, key: str, addresses: Addresses) -> dict[str, Any]:
     query = "" if key == "default" else f"variant={key}"
-    return {**plain(view.recipe.file.variants[key]), "json": addresses.form(view.id, "json", query)}
+    variant = view.recipe.file.variants[key]
+    if query and addresses.prepared:
+        known = view.collection.catalog.checkpoints.get(variant.model_id or "") == (view.id, key)
+        address = addresses.form(str(variant.model_id), "json") if known else None
+    else:
+        address = addresses.form(view.id, "json", query)
+    return {**plain(variant), "json": address}
 
 
 def _alternatives(view: View, addresses: Addresses) -> dict[str, Any]:
     """Where the same recipe is served by another strategy, or on other hardware."""
-    strategies = view.on_offer.get("strategy", [])
+    strategies, on = prepared_strategies(view, addresses)
     hardware = view.on_offer["hardware"]
     return {
         "alternatives": {
-            name: addresses.by_strategy(view.id, name, "json")
+            name: addresses.by_strategy(view.id, name, "json", on)
             for name in strategies
             if name != view.selection.get("strategy")
         },
         "by_hardware": {name: addresses.by_hardware(view.id, name, "json") for name in hardware},
     }
+
+
+def prepared_strategies(view: View, addresses: Addresses) -> tuple[list[str], str]:
+    """The strategies that have an address on this hardware, and the hardware where that address has to name it.
+
+    A folder that holds no strategies by hardware has none but on the default hardware.
+    """
+    on = view.asked.get("hardware", "")
+    return ([] if on and addresses.prepare == "hardware" else view.on_offer.get("strategy", [])), on
 
 
 def _first_env(view: View) -> dict[str, str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from site_builder.plan import Adjustment
+from site_builder.render.as_json import prepared_strategies
 from site_builder.render.guide import moved_down
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
@@ -27,7 +28,7 @@ def _lines(view: View, addresses: Addresses) -> Iterator[str]:
     if view.adjustments:
         yield ""
     yield f"- Page with the command builder: {addresses.full(view.id, view.query)}"
-    yield f"- This configuration as JSON: {addresses.form(view.id, 'json', view.query)}\n"
+    yield f"- This configuration as JSON: {addresses.form(view.id, 'json', view.query, view.file)}\n"
     yield "The commands below are for exactly this configuration; they outrank any command in the guide.\n"
     yield from _others(view, addresses)
     yield from _install(view)
@@ -90,8 +91,9 @@ def _others(view: View, addresses: Addresses) -> Iterator[str]:
         yield "Each of these addresses holds one prepared configuration:\n"
         for name in offered["hardware"]:
             yield f"- hardware `{name}`: {addresses.by_hardware(view.id, name, 'md')}"
-        for name in offered.get("strategy", []):
-            yield f"- strategy `{name}`: {addresses.by_strategy(view.id, name, 'md')}"
+        strategies, on = prepared_strategies(view, addresses)
+        for name in strategies:
+            yield f"- strategy `{name}`: {addresses.by_strategy(view.id, name, 'md', on)}"
         yield ""
         return
     yield (

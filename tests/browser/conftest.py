@@ -12,8 +12,8 @@ import pytest
 
 from site_builder.build import build
 from site_builder.collection import Collection
-from site_builder.pages import SiteContext
 from site_builder.render.as_html import Theme
+from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from tests.conftest import Quiet
 from tests.helpers import running
@@ -30,7 +30,7 @@ def site(small: Collection) -> Iterator[str]:
 def files(small: Collection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The small catalog, built and published under ``/recipes`` by a server that knows nothing of queries."""
     folder = tmp_path_factory.mktemp("host")
-    build(SiteContext(small, Addresses("http://127.0.0.1/recipes", prepared=True), Theme()), folder / "recipes")
+    build(SiteContext(small, Addresses("http://127.0.0.1/recipes", "hardware"), Theme()), folder / "recipes")
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}/recipes"
