@@ -24,7 +24,7 @@ def files_of(context: SiteContext, progress: Progress | None = None) -> Iterator
             yield file_name(page.template.format(**values), text.media_type), text.data
         if progress:
             progress(done, len(addresses))
-    for (recipe_id, variant), checkpoint in context.checkpoints.items():
+    for (recipe_id, variant), checkpoint in context.collection.checkpoints.items():
         page_text = moved_page(context.addresses.full(recipe_id, f"variant={variant}"))
         yield f"{checkpoint}/index.html", page_text.encode()
     yield from context.theme.assets.files.items()

@@ -27,6 +27,15 @@ class Collection:
         """How the flags of a command are read."""
         return Grammar.of(self.catalog.flag_tables)
 
+    @cached_property
+    def checkpoints(self) -> Mapping[tuple[str, str], str]:
+        """The addresses that variants have of their own, by recipe and variant; a local path is none."""
+        return {
+            place: checkpoint
+            for checkpoint, place in self.catalog.checkpoints.items()
+            if place[0] in self.plans and checkpoint.count("/") == 1 and not checkpoint.startswith("/")
+        }
+
     def recipe(self, recipe_id: str) -> Recipe:
         return self.catalog.recipes[recipe_id]
 

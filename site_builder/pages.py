@@ -83,6 +83,11 @@ def shown(
     return Page(_pattern(template), template, paths, show=show, takes_query=True)
 
 
+def both(template: str, paths: Callable[[SiteContext], Iterable[Values]]) -> Iterable[Page]:
+    """The JSON and the markdown of a recipe in the configuration of an address."""
+    return shown(f"{template}.json", _json, paths), shown(f"{template}.md", _markdown, paths)
+
+
 def compared(suffix: str, show: Callable[[SiteContext, Comparison], Text]) -> Page:
     """A form of the comparison of two configurations. No folder of files holds it: it is all query."""
     template = f"{{org}}/{{repo}}/compare{suffix}"
@@ -246,14 +251,10 @@ PAGES: tuple[Page, ...] = (
     page("openapi.json", _vocabulary(_openapi), once),
     page("strategies/{id}.json", _one(_strategies, "strategies"), _ids(_strategies)),
     page("kv_store/{id}.json", _one(_kv_stores, "kv_store"), _ids(_kv_stores)),
-    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.json", _json, recipe_hardware_strategies),
-    shown("{org}/{repo}/hw/{hardware}/strategies/{strategy}.md", _markdown, recipe_hardware_strategies),
-    shown("{org}/{repo}/hw/{hardware}.json", _json, recipe_hardware),
-    shown("{org}/{repo}/hw/{hardware}.md", _markdown, recipe_hardware),
-    shown("{org}/{repo}/strategies/{strategy}.json", _json, recipe_strategies),
-    shown("{org}/{repo}/strategies/{strategy}.md", _markdown, recipe_strategies),
-    shown("{org}/{repo}.json", _json, forms),
-    shown("{org}/{repo}.md", _markdown, forms),
+    *both("{org}/{repo}/hw/{hardware}/strategies/{strategy}", recipe_hardware_strategies),
+    *both("{org}/{repo}/hw/{hardware}", recipe_hardware),
+    *both("{org}/{repo}/strategies/{strategy}", recipe_strategies),
+    *both("{org}/{repo}", forms),
     *(_export(target) for target in EXPORTS),
     compared(".json", lambda context, found: Text(comparison.as_json(found, context.addresses), JSON)),
     compared(".md", lambda context, found: Text(comparison.as_markdown(found, context.addresses), MARKDOWN)),

@@ -58,15 +58,6 @@ class SiteContext:
         return list(dict.fromkeys(recipe_id.split("/", 1)[0] for recipe_id in self.collection.plans))
 
     @cached_property
-    def checkpoints(self) -> Mapping[tuple[str, str], str]:
-        """The addresses that variants have of their own, by recipe and variant."""
-        return {
-            place: checkpoint
-            for checkpoint, place in self.collection.catalog.checkpoints.items()
-            if place[0] in self.collection.plans and checkpoint.count("/") == 1 and not checkpoint.startswith("/")
-        }
-
-    @cached_property
     def filter_labels(self) -> Mapping[tuple[str, str], str]:
         return labels_of(self.collection.catalog)
 
@@ -99,18 +90,18 @@ def nowhere(_: SiteContext) -> Iterable[Values]:
     return []
 
 
-def recipes(context: SiteContext) -> Iterator[Values]:
-    for recipe_id in context.collection.plans:
-        org, repo = recipe_id.split("/", 1)
-        yield {"org": org, "repo": repo}
+def recipes(context: SiteContext) -> Iterable[Values]:
+    return map(_parts, context.collection.plans)
 
 
-def forms(context: SiteContext) -> Iterator[Values]:
+def forms(context: SiteContext) -> Iterable[Values]:
     """Recipes, and the checkpoints of variants: their machine forms answer under both."""
-    yield from recipes(context)
-    for checkpoint in context.checkpoints.values():
-        org, repo = checkpoint.split("/", 1)
-        yield {"org": org, "repo": repo}
+    return map(_parts, [*context.collection.plans, *context.collection.checkpoints.values()])
+
+
+def _parts(recipe_id: str) -> Values:
+    org, repo = recipe_id.split("/", 1)
+    return {"org": org, "repo": repo}
 
 
 def recipe_hardware(context: SiteContext) -> Iterator[Values]:
@@ -158,7 +149,7 @@ def _entries(context: SiteContext, recipe_id: str) -> Iterator[dict[str, Any]]:
     }
     yield entry
     for key, variant in file.variants.items():
-        own = context.checkpoints.get((recipe_id, key))
+        own = context.collection.checkpoints.get((recipe_id, key))
         if own:
             yield {
                 **entry,

@@ -45,9 +45,9 @@ class Addresses:
     def form(self, recipe_id: str, suffix: str, query: str = "", file: str = "") -> str:
         """A machine form (``json``, ``md``, ``sh`` …) of a configuration.
 
-        ``file`` is the file that was prepared for the query, without its suffix.
+        ``file`` is the file that was prepared for the query, without its suffix; empty where there is none.
         """
-        if query and self.prepared:
+        if query and file:
             return self.full(f"{file}.{suffix}")
         return self.full(f"{recipe_id}.{suffix}", query)
 

@@ -20,7 +20,7 @@ from site_builder.compare import joined
 from site_builder.plan import Adjustment
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
-from site_builder.render.exports import EXPORTS, is_exported
+from site_builder.render.exports import EXPORTS
 from site_builder.render.for_web import linked_data
 from site_builder.render.guide import highlighted, read
 from site_builder.render.page_data import embedded, page_data
@@ -110,6 +110,7 @@ class Surroundings:
 
 def recipe_page(view: View, around: Surroundings) -> str:
     guide = read(view.recipe.file.guide, around.addresses.to(view.id), around.addresses.path)
+    known = links(view, around.addresses)
     return around.theme.render(
         "recipe.html",
         around.context(
@@ -124,8 +125,8 @@ def recipe_page(view: View, around: Surroundings) -> str:
             linked_data=embedded(linked_data(view, around.site, around.addresses)),
             picture=around.addresses.full(f"pictures/{view.id}.png"),
             page_json=embedded(page_data(view, around.addresses)),
-            links=links(view, around.addresses),
-            exports=[target for target in EXPORTS if not around.addresses.prepared or is_exported(target, view)],
+            links=known,
+            exports=[target for target in EXPORTS if target.key in known],
             adjustments=plain_adjustments(view.adjustments),
         ),
     )

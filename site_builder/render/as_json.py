@@ -75,8 +75,8 @@ def plain(model: Model) -> dict[str, Any]:
 def links(view: View, addresses: Addresses) -> dict[str, str]:
     """Every other format of this configuration; of a prepared one, those that have a file."""
     suffixes = {"json": "json", "markdown": "md"}
-    if not addresses.prepared or view.file in ("", view.id, view.derived_from):
-        known = [target for target in EXPORTS if not addresses.prepared or is_exported(target, view)]
+    if view.file in ("", view.id, view.derived_from):
+        known = [target for target in EXPORTS if not view.file or is_exported(target, view)]
         suffixes |= {target.key: target.suffix for target in known}
     forms = {key: addresses.form(view.id, suffix, view.query, view.file) for key, suffix in suffixes.items()}
     return {"page": addresses.full(view.id, view.query), **forms}
@@ -102,8 +102,8 @@ def _variant(view: View, key: str, addresses: Addresses) -> dict[str, Any]:
     query = "" if key == "default" else f"variant={key}"
     variant = view.recipe.file.variants[key]
     if query and addresses.prepared:
-        known = view.collection.catalog.checkpoints.get(variant.model_id or "") == (view.id, key)
-        address = addresses.form(str(variant.model_id), "json") if known else None
+        own = view.collection.checkpoints.get((view.id, key))
+        address = addresses.form(own, "json") if own else None
     else:
         address = addresses.form(view.id, "json", query)
     return {**plain(variant), "json": address}
