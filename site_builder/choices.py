@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from site_builder.compiler.fitting import why_not
 from site_builder.plan import Axis, is_open, parameter_of, values_of
 from site_builder.query import PARAMETERS, canonical
 from site_builder.resolve import pick, resolve, settle
@@ -307,3 +308,16 @@ def description_of(view: View, axis: Axis, value: str) -> str:
     if axis["id"] == "hardware":
         return catalog.taxonomy.hardware_profiles[value].description
     return _describe(view, axis, value)[1]
+
+
+def closed_hardware(view: View) -> list[tuple[str, str]]:
+    """Hardware that no variant runs on, with the reason; what only other recipes name is left out."""
+    file, profiles = view.recipe.file, view.collection.catalog.taxonomy.hardware_profiles
+    closed = {name: profile for name, profile in profiles.items() if name not in view.offered_hardware}
+    default = file.variants["default"]
+    reasons = {name: why_not(file, default, name, profile) for name, profile in closed.items()}
+    return [
+        (profile.display_name, reasons[name] or "no strategy of the recipe runs there")
+        for name, profile in closed.items()
+        if not profile.restricted or name in file.meta.hardware
+    ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from site_builder.catalog import Catalog, Recipe, load
 from site_builder.compiler import Grammar, compile_plan
@@ -21,6 +22,8 @@ class Collection:
     catalog: Catalog
     plans: Mapping[str, Plan]
     problems: tuple[Problem, ...]
+    #: What the formats write once for a recipe and use in every answer, by what it is.
+    written: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def grammar(self) -> Grammar:

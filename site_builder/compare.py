@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -259,7 +258,7 @@ def _facts(view: View) -> Iterator[tuple[str, Cell]]:
     yield "nodes", Cell(str(view.nodes))
     yield (
         "memory",
-        Cell(f"{view.floor_gb:g} of {view.available_gb:g} GB" if view.floor_gb else f"{view.available_gb:g} GB"),
+        Cell(f"{view.floor_gb} of {view.available_gb} GB" if view.floor_gb else f"{view.available_gb} GB"),
     )
     yield "install", Cell(str(facts.get("pip") or "no known way"))
 
@@ -309,7 +308,7 @@ def _flags(process: ProcessView, reader: Reader) -> Iterator[tuple[str, Cell]]:
     for flag, setting in reader.of_command(command).items():
         yield flag, Cell(setting.value, setting.origin)
     for file in command["files"]:
-        yield str(file["path"]), Cell(json.dumps(file["config"], indent=2))
+        yield file["path"], Cell(file["text"])
 
 
 def _environment(process: ProcessView) -> dict[str, Cell]:

@@ -11,7 +11,19 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from site_builder.plan import Argument, Command, Origin, Plan, Process, Scaled, Selection, Token, holds
+from site_builder.plan import (
+    Argument,
+    Command,
+    KeyedArgument,
+    Origin,
+    Plan,
+    Process,
+    Program,
+    Scaled,
+    Selection,
+    Token,
+    holds,
+)
 
 Facts = Mapping[str, object]
 #: The words of each argument and where they come from, by key.
@@ -32,12 +44,22 @@ def evaluate(plan: Plan, selection: Selection) -> list[Command]:
     facts = facts_of(plan, selection)
     commands = []
     for process in plan["processes"]:
-        if holds(process.get("when"), selection):
-            for place in _places(process, selection):
-                commands.append(
-                    _command(plan, process, {**selection, "gpus": str(facts.get("gpus", 1)), **place}, facts)
-                )
+        if not holds(process.get("when"), selection):
+            continue
+        program = _held(plan, process, selection)
+        for place in _places(process, selection):
+            values = {**selection, "gpus": str(facts.get("gpus", 1)), **place}
+            commands.append(_command(plan, (process, program), values, facts))
     return commands
+
+
+def _held(plan: Plan, process: Process, selection: Selection) -> Program | None:
+    """The program of a process with the layers that can hold in a selection, whatever the rank: found once for all."""
+    if "program" not in process:
+        return None
+    program = plan["programs"][process["program"]]
+    places = ("role", *(axis for axis, _ in process.get("each", [])))
+    return {**program, "layers": [one for one in program["layers"] if holds(one.get("when"), selection, places)]}
 
 
 def _places(process: Process, selection: Selection) -> Iterator[dict[str, str]]:
@@ -49,7 +71,8 @@ def _places(process: Process, selection: Selection) -> Iterator[dict[str, str]]:
     yield from places
 
 
-def _command(plan: Plan, process: Process, values: dict[str, str], facts: Facts) -> Command:
+def _command(plan: Plan, started: tuple[Process, Program | None], values: dict[str, str], facts: Facts) -> Command:
+    process, program = started
     rank = int(values["rank"]) if "rank" in values else None
     role = process["follower"] if rank and "follower" in process else process["role"]
     values["role"] = role
@@ -68,14 +91,14 @@ def _command(plan: Plan, process: Process, values: dict[str, str], facts: Facts)
         "because": [],
         "files": [file for file in process.get("files", []) if holds(file.get("when"), values)],
     }
-    if "program" in process:
-        _fill(plan, process["program"], values, facts, command)
+    if program is not None:
+        _fill(plan, program, (values, facts), command)
     return command
 
 
-def _fill(plan: Plan, name: str, values: dict[str, str], facts: Facts, command: Command) -> None:
+def _fill(plan: Plan, program: Program, known: tuple[Selection, Facts], command: Command) -> None:
     """Write the words, the variables and where each comes from into a command."""
-    program = plan["programs"][name]
+    values, facts = known
     flags: Flags = {}
     env: dict[str, tuple[str, str]] = {}
     for layer in program["layers"]:
@@ -107,15 +130,20 @@ def _fill(plan: Plan, name: str, values: dict[str, str], facts: Facts, command: 
 
 def _place(flags: Flags, argument: Argument, values: Selection, source: tuple[Facts, str]) -> None:
     """Add one argument at the end; an earlier one with its key goes. One without a key stands beside the others."""
-    facts, origin = source
     if isinstance(argument, list):
         argument = {"key": str(argument[0]), "tokens": argument}
-    count = int(values[argument["each"]]) if "each" in argument else 1
-    for number in range(count):
-        key = argument.get("key", f"#{len(flags)}")
-        flags.pop(key, None)
-        known = {**values, "each": str(number)}
-        flags[key] = ([word(token, known, facts) for token in argument["tokens"]], origin)
+    if "each" not in argument:
+        _put(flags, argument, values, source)
+    else:
+        for number in range(int(values[argument["each"]])):
+            _put(flags, argument, {**values, "each": str(number)}, source)
+
+
+def _put(flags: Flags, argument: KeyedArgument, values: Selection, source: tuple[Facts, str]) -> None:
+    facts, origin = source
+    key = argument.get("key", f"#{len(flags)}")
+    flags.pop(key, None)
+    flags[key] = ([word(token, values, facts) for token in argument["tokens"]], origin)
 
 
 def word(token: Token, values: Selection, facts: Facts) -> str:

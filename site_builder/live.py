@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ class Live:
         self.lock = threading.Lock()
         self.failure = ""
         self.site = load()
+        _leave_out_of_collection()
         self.loaded = time.time()
         metrics.recipes.set(len(self.site.collection.plans))
 
@@ -41,6 +43,7 @@ class Live:
                 click.echo(f"the change cannot be used, the last good site stays:\n{error}", err=True)
                 return
             self.site, self.failure, self.loaded = site, "", time.time()
+            _leave_out_of_collection()
             self.metrics.reloads.labels("taken").inc()
             self.metrics.recipes.set(len(site.collection.plans))
             click.echo(f"reloaded: {len(site.collection.plans)} recipes", err=True)
@@ -50,3 +53,10 @@ class Live:
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.loaded))
         recipes = len(self.site.collection.plans)
         return {"status": "ok", "recipes": recipes, "loaded": when, "reload_error": self.failure}
+
+
+def _leave_out_of_collection() -> None:
+    """The site lives as long as it is served: looking through it for garbage would only slow answers down."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

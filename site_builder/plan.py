@@ -100,11 +100,11 @@ class Axis(TypedDict):
 
 
 class File(TypedDict):
-    """A configuration file that a process reads: JSON, written to the path before it starts."""
+    """A configuration file that a process reads: its text is written to the path before it starts."""
 
     when: NotRequired[Condition]
     path: str
-    config: dict[str, object]
+    text: str
 
 
 class Process(TypedDict):
@@ -200,11 +200,11 @@ class Command(TypedDict):
     files: list[File]
 
 
-def holds(when: Condition | None, selection: Selection) -> bool:
-    """Whether every axis of the condition has one of its listed values."""
+def holds(when: Condition | None, selection: Selection, but: Sequence[str] = ()) -> bool:
+    """Whether every axis of the condition has one of its listed values; those of ``but`` do not count."""
     if when:
         for axis, values in when.items():
-            if not lists(values, selection.get(axis)):
+            if not lists(values, selection.get(axis)) and axis not in but:
                 return False
     return True
 

@@ -75,7 +75,11 @@ def on_offer(axis: Axis, selection: Selection) -> list[str]:
     beyond = axis.get("beyond", [])
     if not any_holds(axis.get("when"), selection):
         return []
-    return [value for value in values_of(axis) if any_holds(_without(opened_by(axis, value), beyond), selection)]
+    return [
+        value
+        for value in values_of(axis)
+        if any(holds(condition, selection, beyond) for condition in opened_by(axis, value))
+    ]
 
 
 def pick(plan: Plan, asked: Mapping[str, str], choice: tuple[str, str]) -> dict[str, str] | None:
@@ -138,10 +142,6 @@ def _named(plan: Plan, axis_id: str, selection: Selection) -> str:
 
 def _failing(condition: Condition, selection: Selection) -> Condition:
     return {axis: values for axis, values in condition.items() if not lists(values, selection.get(axis))}
-
-
-def _without(conditions: list[Condition], axes: list[str]) -> list[Condition]:
-    return [{axis: values for axis, values in condition.items() if axis not in axes} for condition in conditions]
 
 
 def _attempts(plan: Plan, asked: dict[str, str], axis: Axis) -> Iterator[dict[str, str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from site_builder.plan import Command
@@ -15,6 +16,7 @@ from site_builder.plan import Command
 _BARE = re.compile(r"(?:~(?=/))?(?:[A-Za-z0-9_./=:@,+%-]|\$[A-Za-z_][A-Za-z0-9_]*)+")
 
 
+@lru_cache(maxsize=8192)
 def quote(text: str) -> str:
     """A word as a shell must read it to get it back."""
     if _BARE.fullmatch(text):

@@ -11,13 +11,12 @@ from functools import cached_property
 from typing import Any
 
 from site_builder.catalog import Recipe
-from site_builder.choices import ChoiceView, choices_of
+from site_builder.choices import ChoiceView, choices_of, closed_hardware
 from site_builder.collection import Collection
-from site_builder.compiler.fitting import why_not
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.placeholders import describe_placeholder, variables_in
 from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
-from site_builder.query import PARAMETERS, asked_of, canonical, configuration, parse_query, split_query
+from site_builder.query import PARAMETERS, canonical, configuration, parse_query, split_query
 from site_builder.requests import RequestView, requests_of
 from site_builder.resolve import on_offer, resolve
 from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Variant
@@ -98,7 +97,7 @@ class View:
     @cached_property
     def asked(self) -> dict[str, str]:
         """The axes that have to be asked for to get this selection: what its canonical query says."""
-        return asked_of(self.plan, self.selection)
+        return parse_query(self.plan, split_query(self.query)[0])["asked"]
 
     @property
     def hardware(self) -> Hardware:
@@ -190,7 +189,7 @@ class View:
             for text in (
                 *words,
                 *command["env"].values(),
-                *(str(file["path"]) + str(file["config"]) for file in command["files"]),
+                *(file["path"] + file["text"] for file in command["files"]),
             ):
                 yield from variables_in(text)
             if any(word.startswith("~/") for word in words):
@@ -201,9 +200,8 @@ class View:
     @property
     def floor_gb(self) -> float:
         """The published memory floor across the replica, of the task or else of the variant; 0 where there is none."""
-        return (
-            self.task_floor(self.selection.get("task", ""), self.selection["hardware"]) or self.variant.vram_minimum_gb
-        )
+        floor = self.task_floor(self.selection.get("task", ""), self.selection["hardware"])
+        return whole(floor or self.variant.vram_minimum_gb)
 
     def task_floor(self, task: str, hardware: str) -> float:
         """The memory floor that an omni task has on a hardware, in GB; 0 where none is published."""
@@ -218,7 +216,7 @@ class View:
         nodes = self.nodes
         if self.deploy_type == "pd_cluster":
             nodes = min(int(self.selection["prefill_nodes"]), int(self.selection["decode_nodes"]))
-        return self.hardware.vram_gb * nodes
+        return whole(self.hardware.vram_gb * nodes)
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -226,7 +224,7 @@ class View:
         found = []
         if self.floor_gb > self.available_gb:
             found.append(
-                f"The weights need {self.floor_gb:g} GB and {self.where} has {self.available_gb:g} GB:"
+                f"The weights need {self.floor_gb} GB and {self.where} has {self.available_gb} GB:"
                 " take more nodes, a smaller variant or larger GPUs."
             )
         if self.facts.get("docker") is None:
@@ -302,16 +300,8 @@ class View:
 
     @cached_property
     def closed_hardware(self) -> list[tuple[str, str]]:
-        """Hardware that no variant runs on, with the reason; what only other recipes name is left out."""
-        file, profiles = self.recipe.file, self.collection.catalog.taxonomy.hardware_profiles
-        closed = {name: profile for name, profile in profiles.items() if name not in self.offered_hardware}
-        default = file.variants["default"]
-        reasons = {name: why_not(file, default, name, profile) for name, profile in closed.items()}
-        return [
-            (profile.display_name, reasons[name] or "no strategy of the recipe runs there")
-            for name, profile in closed.items()
-            if not profile.restricted or name in file.meta.hardware
-        ]
+        """Hardware that no variant runs on, with the reason."""
+        return closed_hardware(self)
 
     @cached_property
     def requests(self) -> list[RequestView]:
@@ -337,6 +327,11 @@ class View:
             elif values:
                 offered[name] = [int(value) for value in values] if PARAMETERS[name] != "value" else values
         return offered
+
+
+def whole(number: float) -> float:
+    """The same number, without a fraction where it has none: ``640`` and not ``640.0``."""
+    return int(number) if number == int(number) else number
 
 
 def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str]) -> View:

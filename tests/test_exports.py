@@ -235,7 +235,7 @@ def test_a_compose_file_writes_the_files_that_a_process_reads(small: Collection,
     content = json.loads(
         document["configs"]["file1"]["content"].replace("${", "$").replace('}"', '"').replace("}:", ":")
     )
-    assert content.keys() == served.command["files"][0]["config"].keys()
+    assert content.keys() == json.loads(served.command["files"][0]["text"]).keys()
 
 
 def kubernetes_documents(view: View) -> list[Any]:

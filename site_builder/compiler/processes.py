@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 from site_builder.compiler.axes import SEVERAL
 from site_builder.compiler.conditions import hardware_cases, listed, only
@@ -85,15 +86,19 @@ def _stores(context: Context) -> Iterator[Process]:
         if store.mooncake_store_config:
             config = store.mooncake_store_config
             process = _text("kv_store", when, ("", config.command, f"{origin}: mooncake_store_config"))
-            yield {**process, "files": [{"path": "$MOONCAKE_STORE_CONFIG_PATH", "config": config.config}]}
+            yield {**process, "files": [{"path": "$MOONCAKE_STORE_CONFIG_PATH", "text": _file_text(config.config)}]}
 
 
 def _server_files(key: str, store: KvStore) -> list[File]:
     """The configuration that every server beside a key-value store reads."""
     config = store.mooncake_vllm_config
-    return (
-        [{"when": {"kv_offload": [key]}, "path": "$MOONCAKE_CONFIG_PATH", "config": config.template}] if config else []
-    )
+    if config is None:
+        return []
+    return [{"when": {"kv_offload": [key]}, "path": "$MOONCAKE_CONFIG_PATH", "text": _file_text(config.template)}]
+
+
+def _file_text(config: Mapping[str, object]) -> str:
+    return json.dumps(config, indent=2, ensure_ascii=False)
 
 
 def _routers(context: Context) -> Iterator[Process]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
+
+import orjson
 
 from site_builder.plan import Command
 from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.schema.base import Model
+from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
 
@@ -16,22 +19,29 @@ SCHEMA_VERSION = 1
 
 def render(view: View, addresses: Addresses) -> str:
     """The JSON text of a view, ending in a newline."""
-    return dump(document(view, addresses))
+    return dump(parts(view, addresses))
 
 
 def dump(value: object) -> str:
     """JSON as this site writes it: on one line, text as text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    return orjson.dumps(value).decode() + "\n"
 
 
 def document(view: View, addresses: Addresses) -> dict[str, Any]:
-    file = view.recipe.file
+    """The answer as data."""
+    return dict(orjson.loads(render(view, addresses)))
+
+
+def parts(view: View, addresses: Addresses) -> dict[str, Any]:
+    """The answer, with what no choice changes as JSON text (``orjson.Fragment``)."""
+    fixed = fixed_parts(view, addresses)
+    named = {"derived_from": view.id, "variant": view.selection["variant"]} if view.derived_from else {}
     return {
         "schema_version": SCHEMA_VERSION,
         "hf_id": view.derived_from or view.id,
-        "meta": _meta(view),
+        "meta": {**fixed["meta"], **named},
         "configuration": configuration(view),
-        "adjustments": list(view.adjustments),
+        "adjustments": view.adjustments,
         "warnings": view.warnings,
         "recommended_command": {
             "hardware": view.selection["hardware"],
@@ -42,8 +52,8 @@ def document(view: View, addresses: Addresses) -> dict[str, Any]:
             "env": _first_env(view),
             "docker_image": view.facts.get("image"),
             **_commands(view),
-            "strategy_spec": plain(view.strategy) if view.strategy else None,
-            "hardware_profile": plain(view.hardware),
+            "strategy_spec": block(view, view.strategy) if view.strategy else None,
+            "hardware_profile": block(view, view.hardware),
             **_alternatives(view, addresses),
         },
         "processes": [_process(process) for process in view.processes],
@@ -54,12 +64,37 @@ def document(view: View, addresses: Addresses) -> dict[str, Any]:
         ],
         "fit": {"floor_gb": view.floor_gb or None, "available_gb": view.available_gb, "nodes": view.nodes},
         "links": links(view, addresses),
-        "model": {**plain(file.model), "install": _install(view)},
-        "features": {key: plain(feature) for key, feature in file.features.items()},
-        "opt_in_features": file.opt_in_features,
-        "variants": {key: _variant(view, key, addresses) for key in file.variants},
-        "guide": file.guide,
+        "model": {**fixed["model"], "install": _install(view)},
+        "features": fixed["features"],
+        "opt_in_features": view.recipe.file.opt_in_features,
+        "variants": fixed["variants"],
+        "guide": view.recipe.file.guide,
     }
+
+
+def fixed_parts(view: View, addresses: Addresses) -> Mapping[str, Any]:
+    """The parts of an answer that no choice changes, worked out once for a recipe."""
+    known, key, file = view.collection.written, (view.id, addresses), view.recipe.file
+    if key not in known:
+        known[key] = {
+            "meta": plain(file.meta),
+            "model": {name: value for name, value in plain(file.model).items() if name != "install"},
+            "features": _fragment({key: plain(feature) for key, feature in file.features.items()}),
+            "variants": _fragment({key: _variant(view, key, addresses) for key in file.variants}),
+        }
+    return cast(Mapping[str, Any], known[key])
+
+
+def block(view: View, part: Hardware | Strategy) -> orjson.Fragment:
+    """A part of the vocabulary, written once for all recipes; it lives as long as the collection does."""
+    known = view.collection.written
+    if id(part) not in known:
+        known[id(part)] = _fragment(plain(part))
+    return cast(orjson.Fragment, known[id(part)])
+
+
+def _fragment(value: object) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(value))
 
 
 def configuration(view: View) -> dict[str, Any]:
@@ -80,11 +115,6 @@ def links(view: View, addresses: Addresses) -> dict[str, str]:
         suffixes |= {target.key: target.suffix for target in known}
     forms = {key: addresses.form(view.id, suffix, view.query, view.file) for key, suffix in suffixes.items()}
     return {"page": addresses.full(view.id, view.query), **forms}
-
-
-def _meta(view: View) -> dict[str, Any]:
-    meta = plain(view.recipe.file.meta)
-    return {**meta, "derived_from": view.id, "variant": view.selection["variant"]} if view.derived_from else meta
 
 
 def _install(view: View) -> dict[str, Any]:
@@ -148,7 +178,7 @@ def _process(process: ProcessView) -> dict[str, Any]:
         "env": command["env"],
         "docker_command": process.docker,
         "docker_argv": process.docker_argv,
-        "files": [{"path": file["path"], "text": json.dumps(file["config"], indent=2)} for file in command["files"]],
+        "files": [{"path": file["path"], "text": file["text"]} for file in command["files"]],
         "because": command["because"],
     }
 
@@ -235,7 +265,7 @@ def _store_parts(view: View) -> dict[str, Any]:
         "store": {"command": _text(view, "kv_store"), "config": store.mooncake_store_config.config}
         if store.mooncake_store_config
         else None,
-        "mooncake_config": server["files"][0]["config"] if server["files"] else None,
+        "mooncake_config": orjson.loads(server["files"][0]["text"]) if server["files"] else None,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from site_builder.plan import Adjustment
@@ -162,7 +161,7 @@ def _serve(view: View) -> Iterator[str]:
 def _process(process: ProcessView) -> Iterator[str]:
     for file in process.command["files"]:
         yield f"Write this to `{file['path']}` first:\n"
-        yield _block(json.dumps(file["config"], indent=2), "json")
+        yield _block(file["text"], "json")
     yield _block(f"{process.exports}\n\n{process.text}" if process.exports else process.text)
     if process.docker:
         yield "Docker equivalent:\n"
@@ -183,8 +182,8 @@ def _fit(view: View) -> Iterator[str]:
         if view.floor_gb > view.available_gb:
             verdict = "not enough"
         yield (
-            f"The published floor of this variant is {view.floor_gb:g} GB across the replica;"
-            f" {view.where} has {view.available_gb:g} GB: {verdict}.\n"
+            f"The published floor of this variant is {view.floor_gb} GB across the replica;"
+            f" {view.where} has {view.available_gb} GB: {verdict}.\n"
         )
     else:
         yield "No memory floor is published for this variant.\n"

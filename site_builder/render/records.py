@@ -62,5 +62,5 @@ def _process(process: ProcessView, view: View) -> dict[str, Any]:
     if command["role"] == "serve":
         entry["model_id"] = view.facts["model"]
     if command["role"] == "kv_store":
-        entry["config"] = command["files"][0]["config"]
+        entry["config"] = json.loads(command["files"][0]["text"])
     return entry

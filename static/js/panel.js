@@ -159,8 +159,10 @@ export class Panel {
       byId("pip").firstElementChild.textContent = this.facts.pip ?? "";
       byId("image").textContent = this.facts.image ?? "";
       byId("image-line").hidden = !this.facts.image;
-      blocks("requests", view.requests(this.plan, this.data, this.selection, this.facts, commands));
-      blocks("dependencies", view.dependencies(this.data, this.selection, commands));
+      const requests = view.requests(this.plan, this.data, this.selection, this.facts, commands);
+      blocks("requests", requests.map((entry) => [entry.title, entry.text]));
+      const needed = view.dependencies(this.data, this.selection, commands);
+      blocks("dependencies", needed.map((entry) => [view.neededFor(entry), entry.command]));
     });
   }
 
@@ -198,10 +200,9 @@ export class Panel {
     const section = make("section", { class: "process", id: `process-${entry.id}` });
     if (this.list.length > 1) section.append(make("h3", {}, `${index + 1}. ${entry.title}`));
     for (const file of entry.command.files) {
-      const text = JSON.stringify(file.config, null, 2);
       section.append(
         make("p", { class: "muted" }, "Write this to ", make("code", {}, file.path), " first:"),
-        make("pre", { tabindex: "0", "aria-label": file.path }, make("code", {}, text)),
+        make("pre", { tabindex: "0", "aria-label": file.path }, make("code", {}, file.text)),
       );
     }
     const label = `Command: ${entry.title}`;
@@ -285,7 +286,7 @@ export class Panel {
 
   text(entry) {
     const files = entry.command.files.map(
-      (file) => `cat > "${this.filled(file.path)}" <<END_OF_FILE\n${this.filled(JSON.stringify(file.config, null, 2))}\nEND_OF_FILE\n`,
+      (file) => `cat > "${this.filled(file.path)}" <<END_OF_FILE\n${this.filled(file.text)}\nEND_OF_FILE\n`,
     );
     const lines = this.lines(entry).map(textOf);
     return files.join("") + lines.join("\n");

@@ -1,4 +1,6 @@
-// What a page says of a configuration: the parts of site_builder/views.py that change with a choice.
+// What an answer says of a configuration: the parts of site_builder/views.py that change with a choice.
+import { word } from "./plan/evaluate.js";
+import { quote } from "./plan/shell.js";
 
 const TITLES = { serve: "Serve", head: "Head node", router: "Router", kv_master: "Store coordinator", kv_store: "Store" };
 const NUMBERED = {
@@ -78,7 +80,7 @@ export function facts(plan, data, selection, facts, commands) {
   };
 }
 
-/** The example requests of a configuration: [[title, text]]. */
+/** The example requests of a configuration: [{title, endpoint, text}]. Twin of site_builder/requests.py. */
 export function requests(plan, data, selection, facts, commands) {
   const server = commands.find((command) => command.role === "serve" || command.role === "head");
   const routed = commands.some((command) => command.role === "router");
@@ -86,27 +88,34 @@ export function requests(plan, data, selection, facts, commands) {
   const address = routed ? "http://$ROUTER_HOST:$ROUTER_PORT" : `http://${host}:${server?.port}`;
   const named = commands.flatMap((command) => command.lines.slice(1)).find((line) => line[0] === plan.served_name);
   const model = named?.[1] ?? facts.model;
-  return data.requests[selection.task ?? ""]
-    .filter((entry) => !entry.unless || selection[entry.unless] !== "on")
-    .map((entry) => [entry.title, entry.text.replaceAll("{address}", address).replaceAll("{model}", model)]);
+  const inside = JSON.stringify(model).slice(1, -1).replaceAll("'", "'\\''");
+  const known = { address, model: inside, word: quote(model) };
+  const examples = data.requests[selection.task ?? ""];
+  return (examples[selection.hardware] ?? examples[""])
+    .filter((entry) => selection[entry.unless] !== "on")
+    .map(({ title, endpoint, text }) => ({ title, endpoint, text: word(text, {}, known) }));
 }
 
-/** The extra packages of a configuration: [[title, command]]. */
+/** The extra packages of a configuration: those of `data.dependencies` that it needs. */
 export function dependencies(data, selection, commands) {
   const { brand } = data.hardware[selection.hardware];
   const routed = commands.some((command) => command.role === "router");
   return data.dependencies
     .filter((entry) => !entry.brands?.length || entry.brands.includes(brand))
     .filter((entry) => !entry.offload || entry.offload === selection.kv_offload)
-    .filter((entry) => !entry.router || routed)
-    .map((entry) => [`${entry.optional ? "Optional" : "Also needed"}${entry.note ? `: ${entry.note}` : ""}`, entry.command]);
+    .filter((entry) => !entry.router || routed);
+}
+
+/** Whether an extra package has to be there, and what it is for. */
+export function neededFor({ optional, note }) {
+  return `${optional ? "Optional" : "Also needed"}${note ? `: ${note}` : ""}`;
 }
 
 /** The variables that commands leave open, and `~`, with what to fill in: [[name, description]]. */
 export function placeholders(data, facts, commands) {
   const names = new Set();
   for (const command of commands) {
-    const files = command.files.map((file) => file.path + JSON.stringify(file.config));
+    const files = command.files.map((file) => file.path + file.text);
     for (const text of [...command.argv, command.text ?? "", ...Object.values(command.env), ...files]) {
       for (const match of text.matchAll(/\$\{?([A-Za-z_][A-Za-z0-9_]*)/g)) names.add(match[1]);
     }

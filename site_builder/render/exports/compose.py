@@ -88,6 +88,5 @@ def escaped(text: str) -> str:
 def _configs(command: Command) -> dict[str, Any]:
     """The files that the process reads, written by compose itself."""
     return {
-        f"file{number}": {"content": escaped(json.dumps(file["config"], indent=2))}
-        for number, file in enumerate(command["files"], start=1)
+        f"file{number}": {"content": escaped(file["text"])} for number, file in enumerate(command["files"], start=1)
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from site_builder.shell import quote
 from site_builder.views import ProcessView, View
 
@@ -32,7 +30,7 @@ def _body(process: ProcessView) -> list[str]:
     for file in process.command["files"]:
         lines += [
             f'cat > "{file["path"]}" <<END_OF_FILE',
-            *json.dumps(file["config"], indent=2).splitlines(),
+            *file["text"].splitlines(),
             "END_OF_FILE",
         ]
     exports = [f"export {name}={quote(value)}" for name, value in process.command["env"].items()]

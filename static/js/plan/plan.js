@@ -3,10 +3,10 @@
 /** The largest number of nodes or instances. */
 export const LARGEST = 16;
 
-/** Whether every axis of the condition has one of its listed values. */
-export function holds(when, selection) {
+/** Whether every axis of the condition has one of its listed values; those of `but` do not count. */
+export function holds(when, selection, but = []) {
   for (const axis in when) {
-    if (!lists(when[axis], selection[axis])) return false;
+    if (!lists(when[axis], selection[axis]) && !but.includes(axis)) return false;
   }
   return true;
 }

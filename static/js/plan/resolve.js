@@ -48,7 +48,7 @@ export function settle(axis, selection, asked) {
 export function onOffer(axis, selection) {
   const beyond = axis.beyond ?? [];
   if (!anyHolds(axis.when, selection)) return [];
-  return valuesOf(axis).filter((value) => anyHolds(without(openedBy(axis, value), beyond), selection));
+  return valuesOf(axis).filter((value) => openedBy(axis, value).some((condition) => holds(condition, selection, beyond)));
 }
 
 /** What to ask so that a choice [axis, value] comes true with the fewest other changes; null if nothing does. */
@@ -99,12 +99,6 @@ function named(plan, axisId, selection) {
 
 function failing(condition, selection) {
   return Object.fromEntries(Object.entries(condition).filter(([axis, values]) => !lists(values, selection[axis])));
-}
-
-function without(conditions, axes) {
-  return conditions.map((condition) =>
-    Object.fromEntries(Object.entries(condition).filter(([axis]) => !axes.includes(axis))),
-  );
 }
 
 function* attempts(plan, asked, axis) {
