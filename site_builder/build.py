@@ -10,7 +10,10 @@ from site_builder.errors import CannotExport
 from site_builder.output import Written, publish
 from site_builder.pages import PAGES
 from site_builder.render.as_html import moved_page, not_found_page
+from site_builder.render.as_json import dump
+from site_builder.render.sheets import sheet
 from site_builder.site import HTML, SiteContext
+from site_builder.views import answer
 
 Progress = Callable[[int, int], None]
 
@@ -31,6 +34,17 @@ def files_of(context: SiteContext, progress: Progress | None = None) -> Iterator
     yield "404.html", not_found_page("", [], context.around).encode()
 
 
+def sheets_of(context: SiteContext) -> Iterator[tuple[str, bytes]]:
+    """What the edge worker reads, by ids in lower case: a sheet for each recipe, and where a checkpoint leads."""
+    collection = context.collection
+    for recipe_id in collection.plans:
+        found = sheet(answer(collection, recipe_id, ""), context.addresses)
+        yield f"_edge/{recipe_id.lower()}.json", dump(found).encode()
+    for (recipe_id, variant), checkpoint in collection.checkpoints.items():
+        leads = {"id": checkpoint, "recipe": recipe_id, "variant": variant}
+        yield f"_edge/{checkpoint.lower()}.json", dump(leads).encode()
+
+
 def file_name(path: str, media_type: str) -> str:
     """The file of an address: a page is the index of its folder."""
     if media_type != HTML:
@@ -38,6 +52,10 @@ def file_name(path: str, media_type: str) -> str:
     return f"{path}/index.html" if path else "index.html"
 
 
-def build(context: SiteContext, out: Path, progress: Progress | None = None) -> Written:
-    """Write the site to ``out``. Raises OutputError; the folder then is as it was."""
-    return publish(out, dict(files_of(context, progress)))
+def build(context: SiteContext, out: Path, progress: Progress | None = None, *, edge: bool = False) -> Written:
+    """Write the site to ``out``, with the sheets of the edge worker or without.
+
+    Raises OutputError; the folder then is as it was.
+    """
+    files = dict(files_of(context, progress))
+    return publish(out, files | dict(sheets_of(context)) if edge else files)

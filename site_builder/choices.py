@@ -260,7 +260,7 @@ def _switch(view: View, axis: Axis) -> OptionView:
 def _query_of(view: View, asked: Mapping[str, str] | None) -> str | None:
     if asked is None:
         return None
-    return canonical(view.plan, resolve(view.plan, {"asked": dict(asked), "notes": []})["selection"])
+    return canonical(view.plan, resolve(view.plan, {"asked": dict(asked), "notes": []})["selection"], asked)
 
 
 def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:

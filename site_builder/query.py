@@ -86,16 +86,18 @@ def parse_query(plan: Plan, parameters: Mapping[str, str]) -> Query:
     return {"asked": asked, "notes": notes}
 
 
-def canonical(plan: Plan, selection: Selection) -> str:
+def canonical(plan: Plan, selection: Selection, asked: Mapping[str, str] | None = None) -> str:
     """The query string of a selection: only what differs from the default, in the order of ``PARAMETERS``.
 
-    Parsing and resolving it gives the same selection again.
+    Parsing and resolving it gives the same selection again. ``asked`` is what the selection was resolved from, where
+    that is known: an axis that nobody asked for has its default, and need not be settled again.
     """
     differing: set[str] = set()
     before: dict[str, str] = {}
     for axis in plan["axes"]:
         if axis["id"] in selection:
-            if settle(axis, before, {}) != selection[axis["id"]]:
+            moved = asked is None or axis["id"] in asked or axis.get("guided") in asked
+            if moved and settle(axis, before, {}) != selection[axis["id"]]:
                 differing.add(axis["id"])
             before[axis["id"]] = selection[axis["id"]]
     pairs = []

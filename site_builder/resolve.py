@@ -75,11 +75,17 @@ def on_offer(axis: Axis, selection: Selection) -> list[str]:
     beyond = axis.get("beyond", [])
     if not any_holds(axis.get("when"), selection):
         return []
-    return [
-        value
-        for value in values_of(axis)
-        if any(holds(condition, selection, beyond) for condition in opened_by(axis, value))
-    ]
+    if "options" in axis:
+        conditions = axis.get("open", {})
+        return [
+            value
+            for value in axis["options"]
+            if value not in conditions or any(holds(when, selection, beyond) for when in conditions[value])
+        ]
+    spans = [(low, high) for low, high, when in axis["spans"] if holds(when, selection, beyond)]
+    limit = selection.get(axis["below"]) if "below" in axis and axis["below"] not in beyond else None
+    numbers = sorted({number for low, high in spans for number in range(low, high + 1)})
+    return [str(number) for number in numbers if limit is None or not number or number < int(limit)]
 
 
 def pick(plan: Plan, asked: Mapping[str, str], choice: tuple[str, str]) -> dict[str, str] | None:

@@ -59,6 +59,7 @@ class Placeholder:
 class View:
     """A recipe in one configuration. Memory is in GB (1e9 bytes) and across all nodes of the replica.
 
+    ``wanted`` are the axes that the selection was settled from, where that is known.
     ``process`` is the id of the process that an export is of; empty for the first that serves. ``file`` is the path of
     the file that a build prepares for this configuration, without its suffix.
     """
@@ -68,6 +69,7 @@ class View:
     plan: Plan
     selection: Mapping[str, str]
     adjustments: Sequence[Adjustment]
+    wanted: Mapping[str, str] | None = None
     derived_from: str | None = None
     process: str = ""
     file: str = ""
@@ -92,7 +94,7 @@ class View:
     @cached_property
     def query(self) -> str:
         """The canonical query: only what differs from the default."""
-        return canonical(self.plan, self.selection)
+        return canonical(self.plan, self.selection, self.wanted)
 
     @cached_property
     def asked(self) -> dict[str, str]:
@@ -355,6 +357,7 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
         plan=plan,
         selection=selection,
         adjustments=[_with_used(plan, selection, adjustment) for adjustment in settled["adjustments"]],
+        wanted=parsed["asked"],
         derived_from=recipe_id if variant else None,
     )
     process = parameters.get("process", "").strip().lower()

@@ -56,7 +56,7 @@ ALLOWED: dict[str, set[str]] = {
     "site": RENDER,
     "pages": PAGES,
     "output": BASE,
-    "build": PAGES | {"output"},
+    "build": PAGES | {"output", "views"},
     "prepared": set(),
     "files": BASE | {"output", "prepared"},
     "serve": PAGES | {"files", "prepared"},

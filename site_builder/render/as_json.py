@@ -158,7 +158,7 @@ def prepared_strategies(view: View, addresses: Addresses) -> tuple[list[str], st
 
     A folder that holds no strategies by hardware has none but on the default hardware.
     """
-    on = view.asked.get("hardware", "")
+    on = view.selection["hardware"] if "&hardware=" in f"&{view.query}" else ""
     return ([] if on and addresses.prepare == "hardware" else view.on_offer.get("strategy", [])), on
 
 

@@ -76,6 +76,8 @@ export function facts(plan, data, selection, facts, commands) {
     warnings,
     floor,
     available,
+    nodes,
+    where,
     fit: floor ? `${floor} of ${available} GB on ${where}` : "none is published",
   };
 }
