@@ -90,17 +90,20 @@ def main() -> None:
 @click.option(
     "--prepare",
     type=click.Choice(["none", "hardware", "all"]),
-    default="hardware",
-    show_default=True,
-    help="Files for other configurations: none, by hardware and by strategy, or each strategy on each hardware too.",
+    default=None,
+    help="Files for other configurations: none, by hardware and by strategy (the default), or each strategy on each"
+    " hardware too.",
 )
-def build(content: Path, theme: Path, out: Path, base_url: str | None, prepare: Prepare) -> None:
+@click.option("--edge", is_flag=True, help="Files for the worker of deploy/edge, which answers queries beside them.")
+def build(content: Path, theme: Path, out: Path, base_url: str | None, prepare: Prepare | None, edge: bool) -> None:
     """Write the site as files that any host can publish."""
+    if edge and prepare not in (None, "none"):
+        raise click.UsageError(f"--edge answers every query, so --prepare {prepare} has no use beside it; leave it out")
     with _progress("reading") as report:
         collection = open_collection(content, report)
-    context = _site(collection, theme, base_url, prepare)
+    context = _site(collection, theme, base_url, "none" if edge else prepare or "hardware")
     with _progress("writing") as report:
-        written = build_site(context, out, report)
+        written = build_site(context, out, report, edge=edge)
     click.echo(
         f"{out}: {written.written} files written, {written.unchanged} unchanged, {written.removed} removed", err=True
     )

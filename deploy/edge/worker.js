@@ -12,6 +12,8 @@ const LONGEST_QUERY = 8 * 1024;
 const ALLOW = "GET, HEAD, OPTIONS";
 const CACHE = "public, max-age=300, s-maxage=3600, stale-while-revalidate=86400";
 const OPEN = { "access-control-allow-origin": "*", "x-content-type-options": "nosniff" };
+const VARY = { vary: "accept-encoding" };
+const TEXT = "text/plain; charset=utf-8";
 const TYPES = { json: "application/json", md: "text/markdown; charset=utf-8" };
 const TITLES = {
   404: "Not Found",
@@ -114,26 +116,26 @@ async function rendered(view, asked, request) {
 
 function options() {
   const more = { "access-control-allow-methods": ALLOW, "access-control-allow-headers": "*", "access-control-max-age": "86400" };
-  return new Response(null, { status: 204, headers: { allow: ALLOW, "access-control-allow-origin": "*", ...more } });
+  return new Response(null, { status: 204, headers: { allow: ALLOW, "access-control-allow-origin": "*", "content-type": TYPES.json, ...VARY, ...more } });
 }
 
 function redirect(path, search) {
   return new Response(null, {
     status: 308,
-    headers: { location: encoded(path) + search, "cache-control": CACHE, "access-control-allow-origin": "*" },
+    headers: { location: encoded(path) + search, "cache-control": CACHE, "access-control-allow-origin": "*", "content-type": TEXT, ...VARY },
   });
 }
 
 /** An error in the form of what was asked for. */
 function refusal(path, status, detail, { adjustments, headers = {} } = {}) {
   const title = TITLES[status];
-  const common = { ...headers, "cache-control": "no-store", ...OPEN };
+  const common = { ...headers, "cache-control": "no-store", ...OPEN, ...VARY };
   if (path.endsWith(".json")) {
     const error = { status, title, detail, did_you_mean: [], ...(adjustments ? { adjustments } : {}) };
     return new Response(`${JSON.stringify({ error })}\n`, { status, headers: { ...common, "content-type": TYPES.json } });
   }
   const listed = (adjustments ?? []).map((entry) => `- ${entry.parameter}=${entry.requested}: ${entry.reason}`);
-  const type = path.endsWith(".md") ? TYPES.md : "text/plain; charset=utf-8";
+  const type = path.endsWith(".md") ? TYPES.md : TEXT;
   const text = [`${title}: ${detail}.`, ...listed].join("\n");
   return new Response(`${text}\n`, { status, headers: { ...common, "content-type": type } });
 }
