@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from site_builder.compression import packed
 from site_builder.errors import CannotExport
 from site_builder.output import Written, publish
 from site_builder.pages import PAGES
@@ -52,10 +53,14 @@ def file_name(path: str, media_type: str) -> str:
     return f"{path}/index.html" if path else "index.html"
 
 
-def build(context: SiteContext, out: Path, progress: Progress | None = None, *, edge: bool = False) -> Written:
-    """Write the site to ``out``, with the sheets of the edge worker or without.
+def build(
+    context: SiteContext, out: Path, progress: Progress | None = None, *, edge: bool = False, compress: bool = False
+) -> Written:
+    """Write the site to ``out``; ``edge`` adds the sheets of the edge worker, ``compress`` compressed forms.
 
     Raises OutputError; the folder then is as it was.
     """
     files = dict(files_of(context, progress))
-    return publish(out, files | dict(sheets_of(context)) if edge else files)
+    if edge:
+        files |= dict(sheets_of(context))
+    return publish(out, files | packed(files, out) if compress else files)

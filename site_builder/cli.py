@@ -86,7 +86,9 @@ def main() -> None:
     show_default="dist",
     help="Where to write the site.",
 )
-@click.option("--base-url", default=None, help="Where the site will be published; overrides site.yaml.")
+@click.option(
+    "--base-url", default=None, envvar="BASE_URL", help="Where the site will be published; overrides site.yaml."
+)
 @click.option(
     "--prepare",
     type=click.Choice(["none", "hardware", "all"]),
@@ -94,8 +96,17 @@ def main() -> None:
     help="Files for other configurations: none, by hardware and by strategy (the default), or each strategy on each"
     " hardware too.",
 )
+@click.option("--compress", is_flag=True, help="Also write .br and .gz beside each file (slow the first time).")
 @click.option("--edge", is_flag=True, help="Files for the worker of deploy/edge, which answers queries beside them.")
-def build(content: Path, theme: Path, out: Path, base_url: str | None, prepare: Prepare | None, edge: bool) -> None:
+def build(
+    content: Path,
+    theme: Path,
+    out: Path,
+    base_url: str | None,
+    prepare: Prepare | None,
+    compress: bool,
+    edge: bool,
+) -> None:
     """Write the site as files that any host can publish."""
     if edge and prepare not in (None, "none"):
         raise click.UsageError(f"--edge answers every query, so --prepare {prepare} has no use beside it; leave it out")
@@ -103,7 +114,7 @@ def build(content: Path, theme: Path, out: Path, base_url: str | None, prepare: 
         collection = open_collection(content, report)
     context = _site(collection, theme, base_url, "none" if edge else prepare or "hardware")
     with _progress("writing") as report:
-        written = build_site(context, out, report, edge=edge)
+        written = build_site(context, out, report, edge=edge, compress=compress)
     click.echo(
         f"{out}: {written.written} files written, {written.unchanged} unchanged, {written.removed} removed", err=True
     )
@@ -115,7 +126,7 @@ def build(content: Path, theme: Path, out: Path, base_url: str | None, prepare: 
 @theme_option
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-@click.option("--base-url", default=None, help="Where the site is published; overrides site.yaml.")
+@click.option("--base-url", default=None, envvar="BASE_URL", help="Where the site is published; overrides site.yaml.")
 @click.option("--root-path", default="", help="The path under which a proxy publishes the site, for example /recipes.")
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes that answer.")
 @click.option("--reload", is_flag=True, help="Take up changes of content, theme and static files (SIGHUP does, too).")
@@ -135,7 +146,7 @@ def serve(content: Path, theme: Path, **how: Any) -> None:
 
 @main.command()
 @content_option
-@click.option("--base-url", default=None, help="Where the site is published; overrides site.yaml.")
+@click.option("--base-url", default=None, envvar="BASE_URL", help="Where the site is published; overrides site.yaml.")
 def mcp(content: Path, base_url: str | None) -> None:
     """Answer an agent that speaks MCP over standard input and output."""
     from site_builder.agents import agent_server

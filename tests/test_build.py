@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
+import brotli  # type: ignore[import-untyped]
 import pytest
 
 from site_builder.build import build
@@ -119,3 +121,18 @@ def test_a_write_that_fails_leaves_the_old_site(tmp_path: Path) -> None:
         publish(out, {"a": b"2", "a/b": b"3"})
     assert (out / "a").read_bytes() == b"1"
     assert [path.name for path in tmp_path.iterdir()] == ["dist"]
+
+
+def test_compressed_forms_lie_beside_the_files(small: Collection, tmp_path: Path) -> None:
+    """They hold the file's bytes, pictures have none, and a second build writes nothing."""
+    site, out = SiteContext(small, Addresses("", "hardware"), Theme()), tmp_path / "dist"
+    plain = build(site, out)
+    build(site, out, compress=True)
+    packed = [path for path in out.rglob("*") if path.suffix in (".br", ".gz")]
+    assert plain.written < len(packed)
+    for path in packed:
+        unpack = brotli.decompress if path.suffix == ".br" else gzip.decompress
+        assert unpack(path.read_bytes()) == path.with_suffix("").read_bytes()
+    assert not [path for path in packed if path.name.split(".")[-2] in ("png", "ico")]
+    assert build(site, out, compress=True).written == 0
+    assert build(site, out).removed == len(packed)
