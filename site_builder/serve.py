@@ -70,7 +70,7 @@ Observer = Callable[[Scope, str, int, float], None]
 INNER = ("healthz", "metrics", "mcp", "v1/")
 #: Pages whose address gives markdown to who prefers it.
 NEGOTIATED = ("{org}/{repo}", "{org}/{repo}/compare")
-#: Forms whose errors are a paragraph.
+#: Forms whose errors are a paragraph, but for those who ask for HTML: a browser.
 PLAIN_SUFFIXES = ("sh", "yaml", "env", "txt", "xml")
 
 
@@ -82,11 +82,13 @@ class Asked:
     path: str
     query: str
     markdown: bool = False
+    html: bool = False
 
     @property
     def name(self) -> str:
-        """What the very same request has in common with this one."""
-        return f"{'md ' if self.markdown else ''}{self.path}?{self.query}"
+        """What the very same request has in common with this one. Only errors of text files tell HTML from the rest."""
+        html = self.html and self.suffix in PLAIN_SUFFIXES
+        return f"{'md ' if self.markdown else ''}{'html ' if html else ''}{self.path}?{self.query}"
 
     @property
     def suffix(self) -> str:
@@ -141,7 +143,7 @@ class Application:
         if self.kept.context is not context:
             self.kept = Kept(context)
         query = scope["query_string"].decode("latin-1")
-        asked = Asked(scope["method"], path, query, bool(accept) and prefers_markdown(accept))
+        asked = Asked(scope["method"], path, query, bool(accept) and prefers_markdown(accept), b"text/html" in accept)
         prepared = self.kept.answers.of_request(asked.name) if asked.method in ("GET", "HEAD") else None
         prepared = prepared or self.prepare(context, asked)
         status = await send_prepared(prepared, (asked.method, accepted, known), send)
@@ -355,7 +357,7 @@ def refusal(
         if adjustments is not None:
             error["adjustments"] = adjustments
         return Prepared(dump({"error": error}).encode(), JSON, [*more, OPEN, NOSNIFF], status=status)
-    if suffix == "md" or suffix in PLAIN_SUFFIXES:
+    if suffix == "md" or (suffix in PLAIN_SUFFIXES and not asked.html):
         lines = [f"{TITLES[status]}: {detail}."]
         lines += [f"Did you mean {', '.join(closest)}?"] if closest else []
         lines += [f"- {entry['parameter']}={entry['requested']}: {entry['reason']}" for entry in adjustments or []]

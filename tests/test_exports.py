@@ -394,6 +394,9 @@ def test_what_a_target_cannot_say_is_refused_with_a_way_out(
         response = client.get(f"/{recipe}.{suffix}?{query}")
         assert (response.status_code, words in response.text) == (409, True)
         assert response.headers["content-type"] == "text/plain; charset=utf-8"
+        page = client.get(response.request.url, headers={"accept": "text/html,*/*"})
+        assert (page.status_code, page.headers["content-type"]) == (409, "text/html; charset=utf-8")
+        assert words in page.text
     shown = run("show", recipe, "--content", str(SMALL), "--query", query, "--format", suffix)
     assert (shown.exit_code, words in shown.stderr, shown.stdout) == (1, True, "")
 
