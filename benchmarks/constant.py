@@ -1,9 +1,10 @@
-"""An ASGI application that answers constant bytes, for comparison: ``python -m benchmarks.constant SIZE PORT``."""
+"""An ASGI application that answers constant bytes, as many as the path says: ``python -m benchmarks.constant PORT``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, MutableMapping
+from functools import cache
 from typing import Any
 
 import uvicorn
@@ -13,18 +14,25 @@ from site_builder.running import listen
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-def main(size: int, port: int) -> None:
-    body = b"x" * size
+async def constant(scope: MutableMapping[str, Any], _: object, send: Send) -> None:
+    if scope["type"] == "http":
+        size = scope["path"][1:]
+        start, body = answer_of(int(size) if size.isdigit() else 2)
+        await send(start)
+        await send(body)
+
+
+@cache
+def answer_of(size: int) -> tuple[dict[str, Any], dict[str, Any]]:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(size).encode())]
+    start = {"type": "http.response.start", "status": 200, "headers": headers}
+    return start, {"type": "http.response.body", "body": b"x" * size}
 
-    async def constant(scope: MutableMapping[str, Any], _: object, send: Send) -> None:
-        if scope["type"] == "http":
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
 
+def main(port: int) -> None:
     config = uvicorn.Config(constant, log_level="warning", access_log=False, server_header=False, lifespan="off")
     uvicorn.Server(config).run(sockets=[listen("127.0.0.1", port)])
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(int(sys.argv[1]))

@@ -92,13 +92,6 @@ def ask(address: str, paths: list[str], seconds: float, encoding: str = "identit
     return {**found, "rate": found["requests"] / found["us"] * 1e6, "size": found["bytes"] // found["requests"]}
 
 
-def constant(size: int, seconds: float) -> Any:
-    """What wrk counts of an application that answers ``size`` bytes to everything."""
-    with process("-m", "benchmarks.constant", str(size)) as (address, _):
-        ask(address, ["/"], 1)
-        return ask(address, ["/"], seconds)
-
-
 def resident(pid: int) -> float:
     """The memory of a process in MB; 0 where the system does not tell."""
     place = Path(f"/proc/{pid}/statm")
@@ -113,23 +106,28 @@ def measure(content: Path, distinct: int, seconds: float) -> dict[str, Any]:
     fresh = distinct_queries(collection, round(distinct * 1.2), chance)
     popular = [f"/{name}.json" for name in chance.sample(list(collection.plans), min(POPULAR, len(collection.plans)))]
     found: dict[str, Any] = {"memory": []}
-    with process("build.py", "serve", "--content", str(content), "--port") as (address, pid):
+    ours = process("build.py", "serve", "--content", str(content), "--access-log", "off", "--port")
+    with ours as (address, pid), process("-m", "benchmarks.constant") as (plain, _):
+
+        def beside(paths: list[str], length: float, encoding: str = "identity") -> Any:
+            """Both in the same moments: what else the machine does is the same for both."""
+            one = ask(address, paths, length, encoding)
+            return {**one, "constant": ask(plain, [f"/{one['size']}"], seconds)}
+
         for encoding in ("identity", "br"):
-            ask(address, popular, 1, encoding=encoding)
+            ask(address, popular, 1, encoding)
             print(f"asking what is cached ({encoding}) …", file=sys.stderr)
-            found[f"cached {encoding}"] = ask(address, popular, seconds, encoding=encoding)
+            found[f"cached {encoding}"] = beside(popular, seconds, encoding)
         found["memory"].append([0, resident(pid)])
         asked = 0
         for part in range(1, PARTS + 1):
             print(f"asking what was never asked, part {part} of {PARTS} …", file=sys.stderr)
             length = seconds if part == 1 else (distinct * part / PARTS - asked) / found["never seen 1"]["rate"]
-            found[f"never seen {part}"] = ask(address, fresh[asked:], length)
+            found[f"never seen {part}"] = beside(fresh[asked:], length)
             asked += found[f"never seen {part}"]["requests"] + CONNECTIONS
             found["memory"].append([asked, resident(pid)])
             if asked > len(fresh):
                 sys.exit("load: some queries were asked twice; give more by --distinct")
-    for name in [name for name in found if name != "memory"]:
-        found[name]["constant"] = constant(found[name]["size"], seconds)
     return found
 
 

@@ -11,6 +11,7 @@ from site_builder.query import PARAMETERS
 from site_builder.views import answer
 
 #: Ranks only say which process is shown first.
+_COMMON = ("hardware", "variant", "strategy", "features")
 _NAMED = [name for name, kind in PARAMETERS.items() if kind != "rank"]
 
 
@@ -33,11 +34,14 @@ def distinct_queries(collection: Collection, count: int, chance: random.Random) 
 
 
 def random_query(plan: Plan, chance: random.Random) -> str:
-    """Some of the choices of a plan, each with one of its values; small numbers are likelier than large ones."""
+    """Some of the choices of a plan, each with one of its values.
+
+    The four that the addresses are documented by are named most often, and small numbers more often than large ones.
+    """
     pairs = []
     for name in _NAMED:
         axes = [axis for axis in plan["axes"] if parameter_of(axis) == name]
-        if not axes or chance.random() < 0.4:
+        if not axes or chance.random() > (0.6 if name in _COMMON else 0.1):
             continue
         if PARAMETERS[name] == "list":
             value = ",".join(axis["member"] for axis in axes if chance.random() < 0.5) or "none"

@@ -39,9 +39,9 @@ def facts_of(plan: Plan, selection: Selection) -> dict[str, object]:
     return facts
 
 
-def evaluate(plan: Plan, selection: Selection) -> list[Command]:
-    """The commands of a selection, in the order in which they are started."""
-    facts = facts_of(plan, selection)
+def evaluate(plan: Plan, selection: Selection, facts: Facts | None = None) -> list[Command]:
+    """The commands of a selection, in the order in which they are started; ``facts`` where they are known already."""
+    facts = facts_of(plan, selection) if facts is None else facts
     commands = []
     for process in plan["processes"]:
         if not holds(process.get("when"), selection):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from site_builder.browse import browse, search_index
@@ -265,6 +266,7 @@ PAGES: tuple[Page, ...] = (
 )
 
 
+@lru_cache(maxsize=4096)
 def find_page(path: str) -> tuple[Page, Values] | None:
     """The page that an address (without its first slash) belongs to, with the parts of the address."""
     for entry in PAGES:

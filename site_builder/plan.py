@@ -204,7 +204,9 @@ def holds(when: Condition | None, selection: Selection, but: Sequence[str] = ())
     """Whether every axis of the condition has one of its listed values; those of ``but`` do not count."""
     if when:
         for axis, values in when.items():
-            if not lists(values, selection.get(axis)) and axis not in but:
+            value = selection.get(axis)
+            # Most conditions list names: they are looked up here, without a call.
+            if value not in values and axis not in but and not lists(values, value):
                 return False
     return True
 

@@ -132,7 +132,7 @@ def _by_parameter(plan: Plan) -> dict[str, list[Axis]]:
     """The axes of every parameter, in canonical order; none for a choice that the plan does not have."""
     found: dict[str, list[Axis]] = {name: [] for name in PARAMETERS}
     for axis in plan["axes"]:
-        found[parameter_of(axis)].append(axis)
+        found[axis.get("parameter") or axis["id"]].append(axis)
     return found
 
 

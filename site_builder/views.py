@@ -77,7 +77,7 @@ class View:
     @cached_property
     def commands(self) -> Sequence[Command]:
         """The commands of the deployment, worked out when they are first asked for: a cached answer needs none."""
-        return evaluate(self.plan, self.selection)
+        return evaluate(self.plan, self.selection, self.facts)
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
