@@ -46,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "collection": COMPILER | {"resolve"},
     "choices": PLAN | {"compiler", "query", "resolve", "views"},
     "placeholders": set(),
+    "sizing": {"schema"},
     "requests": {"compiler", "evaluate", "plan", "schema", "shell", "views"},
     "browse": {"catalog"},
     "compare": ANSWERS,

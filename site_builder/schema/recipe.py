@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from site_builder.schema.base import Args, Env, Model, Names, Text
 from site_builder.schema.vocabulary import Advanced, Companion, Link, PoolMode
@@ -239,11 +239,87 @@ class Omni(Model):
         return tasks or [OmniTask(id="generate")]
 
 
+Size = Annotated[int, Field(ge=0)]
+#: Parts of a model whose weights a checkpoint can store in fewer bits.
+Group = Literal["attention", "mlp", "experts", "embeddings"]
+
+
+class KvLayers(Model):
+    """How many layers keep what: a cache of every token, of a window of tokens, or one state a request."""
+
+    full: Size = 0
+    sliding: Size = 0
+    mamba: Size = 0
+
+
+class Architecture(Model):
+    """The shapes of the language model, under the names of its ``config.json``; memory is estimated from them.
+
+    ``kv_layers`` is given where not all layers are ``full``. ``quantized`` says for a variant which groups have few
+    bits, where the usual answer is wrong; ``quant_group_size`` is that of int4 scales. ``unknown`` is the reason why
+    nothing can be estimated; then no shape is needed.
+    """
+
+    unknown: str = ""
+    num_hidden_layers: Size = 0
+    hidden_size: Size = 0
+    vocab_size: Size = 0
+    tie_word_embeddings: bool = False
+    num_attention_heads: Size = 0
+    num_key_value_heads: Size = 0
+    head_dim: Size = 0
+    q_lora_rank: Size = 0
+    kv_lora_rank: Size = 0
+    qk_rope_head_dim: Size = 0
+    qk_nope_head_dim: Size = 0
+    v_head_dim: Size = 0
+    index_n_heads: Size = 0
+    index_head_dim: Size = 0
+    intermediate_size: Size = 0
+    num_experts: Size = 0
+    moe_intermediate_size: Size = 0
+    n_shared_experts: Size = 0
+    shared_expert_intermediate_size: Size = 0
+    first_k_dense_replace: Size = 0
+    sliding_window: Size = 0
+    kv_layers: KvLayers | None = None
+    linear_num_key_heads: Size = 0
+    linear_num_value_heads: Size = 0
+    linear_key_head_dim: Size = 0
+    linear_value_head_dim: Size = 0
+    linear_conv_kernel_dim: Size = 0
+    quantized: dict[str, list[Group]] = {}
+    quant_group_size: Literal[32, 128] = 32
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Architecture:
+        """Shapes that belong together are all there, or a sentence says which is missing."""
+        if self.unknown:
+            return self
+        needed = ["num_hidden_layers", "hidden_size", "vocab_size", "num_attention_heads"]
+        needed += (
+            ["qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"] if self.kv_lora_rank else ["num_key_value_heads"]
+        )
+        needed += ["moe_intermediate_size"] if self.num_experts else ["intermediate_size"]
+        layers = self.kv_layers
+        needed += ["sliding_window"] if layers and layers.sliding else []
+        needed += (
+            [name for name in type(self).model_fields if name.startswith("linear_")] if layers and layers.mamba else []
+        )
+        missing = [name for name in needed if not getattr(self, name)]
+        if missing:
+            raise ValueError(f"an estimate needs {', '.join(missing)} too; or give unknown: with the reason")
+        if layers and layers.full + layers.sliding + layers.mamba != self.num_hidden_layers:
+            raise ValueError(f"kv_layers has other layers than num_hidden_layers ({self.num_hidden_layers})")
+        return self
+
+
 class RecipeFile(Model):
     """The whole file ``models/<org>/<repo>.yaml``."""
 
     meta: Meta
     model: ModelBlock
+    architecture: Architecture | None = None
     dependencies: list[Dependency] = []
     omni: Omni | None = None
     features: dict[str, Feature] = {}
