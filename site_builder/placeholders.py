@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 PLACEHOLDERS = {
     "HEAD_IP": "address of the first node, as the other nodes reach it",
@@ -25,6 +26,14 @@ _NUMBERED = {
     "DECODE_NODE": "address of decode node {}",
     "VLLM_INSTANCE": "address of instance {}",
 }
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """A variable that commands leave open, without its dollar sign, and what to fill in."""
+
+    name: str
+    description: str
 
 
 def variables_in(text: str) -> list[str]:

@@ -145,6 +145,7 @@ class Plan(TypedDict):
     processes: list[Process]
     port: Port
     served_name: str  # the key of the argument that gives the model another name
+    memory: NotRequired[dict[str, str]]  # the arguments that say how memory is used, and what of it
     sizes: dict[str, str]  # the arguments that a summary of a command shows, and how it calls them
 
 

@@ -35,7 +35,9 @@ PARAMETERS = {
 
 
 #: Parameters that say how to answer, not what: ``process`` is the one that an export is of.
-OTHERS = ("strict", "process")
+OTHERS = ("strict", "process", "context", "concurrency")
+#: Numbers that say what has to fit, and their range: the tokens of a request, and requests at once.
+LOADS = {"context": (1, 10_000_000), "concurrency": (1, 100_000)}
 
 
 def split_query(text: str) -> tuple[dict[str, str], list[Adjustment]]:
@@ -84,6 +86,21 @@ def parse_query(plan: Plan, parameters: Mapping[str, str]) -> Query:
         else:
             _read_number(axes[0], text, (asked, notes))
     return {"asked": asked, "notes": notes}
+
+
+def read_loads(parameters: Mapping[str, str]) -> tuple[dict[str, int], list[Adjustment]]:
+    """What has to fit, of what a query names; a number out of range is clamped."""
+    found: dict[str, int] = {}
+    notes: list[Adjustment] = []
+    for name, (low, high) in LOADS.items():
+        text = parameters.get(name, "").strip()
+        if text and not _is_number(text):
+            notes.append(_note(name, text, "", f"it is not a whole number from {low} to {high}"))
+        elif text:
+            found[name] = max(low, min(int(text), high))
+            if found[name] != int(text):
+                notes.append(_note(name, text, str(found[name]), f"it goes from {low} to {high}"))
+    return found, notes
 
 
 def canonical(plan: Plan, selection: Selection, asked: Mapping[str, str] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Memory from shapes: weights and cache of a model on one GPU. Twin: ``static/js/plan/sizing.js`` (``estimate``).
+"""Memory from shapes: weights and cache of a model on one GPU. Twin of ``estimate``: ``static/js/fit.js``.
 
 Formulas and constants are those of vLLM's own reports (``docs/sizing.md`` names each source). Everything is in whole
 bytes, so that both twins give the same numbers; 1 GB is 1e9 bytes, 1 GiB is 2**30.
@@ -10,6 +10,7 @@ divides it over GPUs.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import TypedDict
 
@@ -37,8 +38,6 @@ _PHYSICAL = 7918 / 8000
 _ACTIVATIONS = {False: 2 * GIB, True: GIB * 5 // 2}
 _OTHER = {False: GIB * 27 // 100, True: GIB * 21 // 10}
 _GRAPHS = GIB
-#: The share of a GPU that vLLM takes when it is not told: since 0.26, and before. In hundredths.
-_UTILISATION = (92, 90)
 #: Blocks that a request holds of each group of layers with a state: what it has, and what it writes next.
 _STATE_BLOCKS = 2
 
@@ -79,26 +78,24 @@ class Spread(TypedDict):
     dp: int
     dcp: int
     ep: bool
-    cache_bytes: int
+    cache_bits: int
     utilisation: int
-    context: int
 
 
 class Estimate(TypedDict):
-    """Bytes on one GPU, and what fits. ``weights`` is that of the fullest GPU; ``replica`` of the whole replica."""
+    """What one GPU holds, and what fits into a replica. ``weights_bytes`` is that of the fullest GPU."""
 
-    memory: int
-    utilisation: int
-    weights: int
-    replica: int
-    activations: int
-    other: int
-    graphs: int
-    budget: int
-    per_token: int
+    memory_bytes: int
+    utilisation_percent: int
+    weights_bytes: int
+    activations_bytes: int
+    other_bytes: int
+    graphs_bytes: int
+    cache_bytes: int
+    bytes_per_token: int
+    request_bytes: int
+    replica_weights_bytes: int
     tokens: int
-    context: int
-    request: int
     requests: int
 
 
@@ -174,17 +171,18 @@ def physical(gigabytes: float) -> int:
     return math.floor(gigabytes * _PHYSICAL * GIB)
 
 
-def utilisation(version: tuple[int, ...]) -> int:
+def usual_utilisation(version: str) -> int:
     """The share of a GPU in hundredths that a vLLM of this version takes when it is not told."""
-    return _UTILISATION[0] if version >= (0, 26) else _UTILISATION[1]
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return 90 if found and (int(found[1]), int(found[2])) < (0, 26) else 92
 
 
 def layer_bytes(cache: Cache, spread: Spread) -> int:
     """The bytes of one token in one layer, on one GPU. Latent caches are divided by decode context parallelism only."""
     if not cache["heads"]:
-        return math.ceil((cache["elements"] * spread["cache_bytes"] + cache["extra"]) / spread["dcp"])
+        return math.ceil((cache["elements"] * spread["cache_bits"] / 8 + cache["extra"]) / spread["dcp"])
     heads = max(1, cache["heads"] // spread["tp"])
-    return math.ceil(heads * cache["elements"] * spread["cache_bytes"] / spread["dcp"])
+    return math.ceil(heads * cache["elements"] * spread["cache_bits"] / 8 / spread["dcp"])
 
 
 def request_bytes(cache: Cache, spread: Spread, length: int) -> int:
@@ -253,22 +251,20 @@ def estimate(parts: tuple[Weights, Cache], spread: Spread, gigabytes: float, len
     several = spread["tp"] * spread["pp"] > 1
     taken = found + _ACTIVATIONS[moe] + _OTHER[several] + _GRAPHS
     budget = memory * spread["utilisation"] // 100 - taken
-    request = request_bytes(cache, spread, length)
     tokens = cached_tokens(cache, spread, budget, length)
     return {
-        "memory": memory,
-        "utilisation": spread["utilisation"],
-        "weights": found,
-        "replica": weights_of_replica(weights, spread),
-        "activations": _ACTIVATIONS[moe],
-        "other": _OTHER[several],
-        "graphs": _GRAPHS,
-        "budget": budget,
-        "per_token": layer_bytes(cache, spread) * math.ceil(cache["full"] / spread["pp"]),
+        "memory_bytes": memory,
+        "utilisation_percent": spread["utilisation"],
+        "weights_bytes": found,
+        "activations_bytes": _ACTIVATIONS[moe],
+        "other_bytes": _OTHER[several],
+        "graphs_bytes": _GRAPHS,
+        "cache_bytes": budget,
+        "bytes_per_token": layer_bytes(cache, spread) * math.ceil(cache["full"] / spread["pp"]),
+        "request_bytes": request_bytes(cache, spread, length),
+        "replica_weights_bytes": weights_of_replica(weights, spread),
         "tokens": tokens * spread["dp"],
-        "context": length,
-        "request": request,
-        "requests": tokens // length * spread["dp"] if length else 0,
+        "requests": tokens // length * spread["dp"],
     }
 
 
@@ -287,3 +283,8 @@ def total(weights: Weights) -> int:
 def difference(floor_gb: float, weights: Weights) -> int:
     """Own sizing against a published floor, in percent: 19 where weights × 1.2 are 19 % more than the floor says."""
     return math.floor((total(weights) * 1.2 / (floor_gb * 1e9) - 1) * 100 + 0.5)
+
+
+def whole(number: float) -> float:
+    """The same number, without a fraction where it has none: ``640`` and not ``640.0``."""
+    return int(number) if number == int(number) else number

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +14,16 @@ from site_builder.catalog import Recipe
 from site_builder.choices import ChoiceView, choices_of, closed_hardware
 from site_builder.collection import Collection
 from site_builder.evaluate import evaluate, facts_of
-from site_builder.placeholders import describe_placeholder, variables_in
+from site_builder.fit import APART, Fit, apart_text, fit_of
+from site_builder.placeholders import Placeholder, describe_placeholder, variables_in
 from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
-from site_builder.query import PARAMETERS, canonical, configuration, parse_query, split_query
+from site_builder.query import PARAMETERS, canonical, configuration, parse_query, read_loads, split_query
 from site_builder.requests import RequestView, requests_of
 from site_builder.resolve import on_offer, resolve
 from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.shell import docker_lines, export_text, shell_text, written
+from site_builder.sizing import whole
 
 _TITLES = {
     "serve": "Serve",
@@ -50,16 +52,10 @@ class ProcessView:
 
 
 @dataclass(frozen=True)
-class Placeholder:
-    name: str
-    description: str
-
-
-@dataclass(frozen=True)
 class View:
     """A recipe in one configuration. Memory is in GB (1e9 bytes) and across all nodes of the replica.
 
-    ``wanted`` are the axes that the selection was settled from, where that is known.
+    ``wanted`` are the axes that the selection was settled from, where that is known; ``loads`` what has to fit.
     ``process`` is the id of the process that an export is of; empty for the first that serves. ``file`` is the path of
     the file that a build prepares for this configuration, without its suffix.
     """
@@ -70,6 +66,7 @@ class View:
     selection: Mapping[str, str]
     adjustments: Sequence[Adjustment]
     wanted: Mapping[str, str] | None = None
+    loads: Mapping[str, int] = field(default_factory=dict)
     derived_from: str | None = None
     process: str = ""
     file: str = ""
@@ -93,8 +90,10 @@ class View:
 
     @cached_property
     def query(self) -> str:
-        """The canonical query: only what differs from the default."""
-        return canonical(self.plan, self.selection, self.wanted)
+        """The canonical query: only what differs from the default, and what has to fit."""
+        loads = [f"{name}={number}" for name, number in self.loads.items()]
+        settled = canonical(self.plan, self.selection, self.wanted)
+        return "&".join([settled, *loads] if settled else loads)
 
     @cached_property
     def asked(self) -> dict[str, str]:
@@ -229,9 +228,16 @@ class View:
                 f"The weights need {self.floor_gb} GB and {self.where} has {self.available_gb} GB:"
                 " take more nodes, a smaller variant or larger GPUs."
             )
+        if self.fit.apart is not None and abs(self.fit.apart) >= APART:
+            found.append(apart_text(self.fit.apart, self.floor_gb))
         if self.facts.get("docker") is None:
             found.append(f"There is no known docker command for {self.hardware.display_name}.")
         return found
+
+    @cached_property
+    def fit(self) -> Fit:
+        """How many requests fit, as an estimate."""
+        return fit_of(self)
 
     @property
     def where(self) -> str:
@@ -331,11 +337,6 @@ class View:
         return offered
 
 
-def whole(number: float) -> float:
-    """The same number, without a fraction where it has none: ``640`` and not ``640.0``."""
-    return int(number) if number == int(number) else number
-
-
 def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str]) -> View:
     """The view of a recipe for a query string or a map of parameters.
 
@@ -349,7 +350,8 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
         parameters = {**parameters, "variant": variant}
     plan = collection.plans[recipe.id]
     parsed = parse_query(plan, parameters)
-    settled = resolve(plan, {"asked": parsed["asked"], "notes": [*notes, *parsed["notes"]]})
+    loads, loads_notes = read_loads(parameters)
+    settled = resolve(plan, {"asked": parsed["asked"], "notes": [*notes, *parsed["notes"], *loads_notes]})
     selection = settled["selection"]
     view = View(
         collection=collection,
@@ -358,6 +360,7 @@ def answer(collection: Collection, recipe_id: str, query: str | Mapping[str, str
         selection=selection,
         adjustments=[_with_used(plan, selection, adjustment) for adjustment in settled["adjustments"]],
         wanted=parsed["asked"],
+        loads=loads,
         derived_from=recipe_id if variant else None,
     )
     process = parameters.get("process", "").strip().lower()

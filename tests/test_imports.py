@@ -23,6 +23,8 @@ ANSWERS = COMPILER | {
     "choices",
     "placeholders",
     "requests",
+    "sizing",
+    "fit",
     "views",
 }
 COMPARED = ANSWERS | {"compare", "explain"}
@@ -47,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "choices": PLAN | {"compiler", "query", "resolve", "views"},
     "placeholders": set(),
     "sizing": {"schema"},
+    "fit": {"plan", "sizing", "views"},
     "requests": {"compiler", "evaluate", "plan", "schema", "shell", "views"},
     "browse": {"catalog"},
     "compare": ANSWERS,

@@ -80,9 +80,8 @@ def spread_of(record: dict[str, Any]) -> Spread:
         "dp": 1,
         "dcp": 1,
         "ep": False,
-        "cache_bytes": 1 if record.get("kv_dtype") == "fp8" else 2,
+        "cache_bits": 8 if record.get("kv_dtype") == "fp8" else 16,
         "utilisation": round(record.get("util", 0.9) * 100),
-        "context": record.get("max_model_len") or 8192,
     }
 
 
@@ -92,23 +91,23 @@ def test_every_measurement_is_reproduced(facts: Path) -> None:
     assert len(records) >= 16
     for record in records:
         name, shape, spread = record["id"], shape_of(facts, record["model"]), spread_of(record)
-        cache = cache_of(shape)
+        cache, length = cache_of(shape), record.get("max_model_len") or 8192
         weights = weights_of(shape, "default", PRECISION.get(record["model"], "bf16"))
         assert weights is not None
         if "weights_gb" in record:
             assert total(weights) / 1e9 == pytest.approx(record["weights_gb"], rel=record["tolerance"]), name
         if "kv_tokens" in record:
-            found = cached_tokens(cache, spread, round(record["kv_gib"] * GIB), spread["context"])
+            found = cached_tokens(cache, spread, round(record["kv_gib"] * GIB), length)
             assert found == pytest.approx(record["kv_tokens"], rel=record["tolerance"]), name
         if "request_kv_gib" in record:
             found = request_bytes(cache, spread, record["max_model_len"])
             assert found / GIB == pytest.approx(record["request_kv_gib"], rel=record["tolerance"]), name
-            longest = cached_tokens(cache, spread, round(record["kv_gib"] * GIB), spread["context"])
+            longest = cached_tokens(cache, spread, round(record["kv_gib"] * GIB), length)
             assert longest == pytest.approx(record["est_max_len"], rel=record["tolerance"]), name
         if "weights_gib" in record and record["model"] != "openai/gpt-oss-120b":
             assert weights_per_gpu(weights, spread) / GIB == pytest.approx(record["weights_gib"], rel=0.02), name
         if "fits" in record and "request_kv_gib" not in record:
-            found = estimate((weights, cache), spread, GB[record["gpu"]], spread["context"])
+            found = estimate((weights, cache), spread, GB[record["gpu"]], length)
             assert (found["requests"] > 0) == record["fits"], name
 
 

@@ -2,7 +2,7 @@
 // site_builder/site.py.
 import { evaluate, factsOf } from "../../static/js/plan/evaluate.js";
 import { axisOf, parameterOf } from "../../static/js/plan/plan.js";
-import { canonical, configuration, parseQuery, splitQuery } from "../../static/js/plan/query.js";
+import { canonical, configuration, parseQuery, readLoads, splitQuery } from "../../static/js/plan/query.js";
 import { onOffer, pick, resolve } from "../../static/js/plan/resolve.js";
 import { dockerLines, exportText, shellText, written } from "../../static/js/plan/shell.js";
 import * as view from "../../static/js/view.js";
@@ -15,7 +15,8 @@ export function answer(sheet, address, query) {
   const [given, repeated] = splitQuery([...(query ? [query] : []), ...fixed(plan, address)].join("&"));
   const parameters = address.variant ? { ...given, variant: address.variant } : given;
   const parsed = parseQuery(plan, parameters);
-  const settled = resolve(plan, { asked: parsed.asked, notes: [...repeated, ...parsed.notes] });
+  const [loads, wrong] = readLoads(parameters);
+  const settled = resolve(plan, { asked: parsed.asked, notes: [...repeated, ...parsed.notes, ...wrong] });
   const { selection } = settled;
   const facts = factsOf(plan, selection);
   const commands = evaluate(plan, selection);
@@ -35,7 +36,7 @@ export function answer(sheet, address, query) {
     selection,
     adjustments,
     strict: ["1", "true", "yes"].includes((parameters.strict ?? "").toLowerCase()),
-    query: canonical(plan, selection),
+    query: [canonical(plan, selection), ...Object.entries(loads).map((pair) => pair.join("="))].filter(Boolean).join("&"),
     configuration: configuration(plan, selection),
     facts,
     commands,
@@ -45,7 +46,7 @@ export function answer(sheet, address, query) {
     placeholders: view.placeholders(data, facts, commands),
     requests: view.requests(plan, data, selection, facts, commands),
     onOffer: offered(plan, selection),
-    ...view.facts(plan, data, selection, facts, commands),
+    ...view.facts(plan, data, selection, facts, commands, loads),
   };
 }
 

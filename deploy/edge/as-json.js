@@ -38,7 +38,7 @@ export function asJson(view) {
     placeholders: view.placeholders.map(([name, description]) => ({ name, description })),
     choices: view.onOffer,
     requests: view.requests.map(({ title, endpoint, text }) => ({ title, endpoint, command: text })),
-    fit: { floor_gb: view.floor || null, available_gb: view.available, nodes: view.nodes },
+    fit: fit(view),
     links: links(view),
     model: extended(texts.model, { install: install(view) }),
     features: new Written(texts.features),
@@ -53,6 +53,20 @@ function write(value) {
   if (Array.isArray(value)) return `[${value.map(write).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   return `{${Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}:${write(one)}`).join(",")}}`;
+}
+
+function fit({ floor, available, nodes, fit: found }) {
+  return {
+    floor_gb: floor || null,
+    available_gb: available,
+    nodes,
+    context: found.context,
+    concurrency: found.concurrency,
+    fits: found.fits,
+    unknown: found.unknown || null,
+    estimate: found.estimate,
+    floor_apart_percent: found.apart,
+  };
 }
 
 /** A written object (of one entry or more) with more entries at its end. */

@@ -155,6 +155,7 @@ function* fit(view) {
     yield `The published floor of this variant is ${view.floor} GB across the replica;` +
       ` ${view.where} has ${view.available} GB: ${verdict}.\n`;
   } else yield "No memory floor is published for this variant.\n";
+  yield `${view.estimate.join("\n")}\n`;
   yield "## Evidence\n";
   const { name, verified } = view.data.hardware[view.selection.hardware];
   yield verified

@@ -18,6 +18,7 @@ const recipes :Workerd.Worker = (
     (name = "deploy/edge/as-json.js", esModule = embed "as-json.js"),
     (name = "deploy/edge/as-markdown.js", esModule = embed "as-markdown.js"),
     (name = "static/js/view.js", esModule = embed "../../static/js/view.js"),
+    (name = "static/js/fit.js", esModule = embed "../../static/js/fit.js"),
     (name = "static/js/plan/plan.js", esModule = embed "../../static/js/plan/plan.js"),
     (name = "static/js/plan/query.js", esModule = embed "../../static/js/plan/query.js"),
     (name = "static/js/plan/resolve.js", esModule = embed "../../static/js/plan/resolve.js"),

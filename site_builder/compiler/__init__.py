@@ -53,6 +53,15 @@ SIZES = {
 }
 
 
+#: The arguments that change how much memory is left for the cache.
+MEMORY = {
+    "--kv-cache-dtype": "cache",
+    "--gpu-memory-utilization": "utilisation",
+    "--max-model-len": "context",
+    "--decode-context-parallel-size": "DCP",
+}
+
+
 def compile_plan(
     recipe_id: str,
     recipe: RecipeFile,
@@ -78,6 +87,7 @@ def compile_plan(
         "port": {"key": "--port", "default": "8000"},
         "served_name": "--served-model-name",
         "sizes": SIZES,
+        "memory": MEMORY,
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -17,7 +18,9 @@ from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.browse import Browse, Entry
 from site_builder.choices import OptionView
 from site_builder.compare import joined
+from site_builder.fit import lines_of
 from site_builder.plan import Adjustment
+from site_builder.query import LOADS
 from site_builder.render.as_json import links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.render.exports import EXPORTS
@@ -126,6 +129,8 @@ def recipe_page(view: View, around: Surroundings) -> str:
             picture=around.addresses.full(f"pictures/{view.id}.png"),
             page_json=embedded(page_data(view, around.addresses)),
             links=known,
+            fit_lines=lines_of(view.fit, view.hardware.display_name),
+            settled_pairs=[pair for pair in parse_qsl(view.query) if pair[0] not in LOADS],
             exports=[target for target in EXPORTS if target.key in known],
             adjustments=plain_adjustments(view.adjustments),
         ),

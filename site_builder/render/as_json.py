@@ -62,7 +62,7 @@ def parts(view: View, addresses: Addresses) -> dict[str, Any]:
         "requests": [
             {"title": entry.title, "endpoint": entry.endpoint, "command": entry.text} for entry in view.requests
         ],
-        "fit": {"floor_gb": view.floor_gb or None, "available_gb": view.available_gb, "nodes": view.nodes},
+        "fit": _fit(view),
         "links": links(view, addresses),
         "model": {**fixed["model"], "install": _install(view)},
         "features": fixed["features"],
@@ -160,6 +160,21 @@ def prepared_strategies(view: View, addresses: Addresses) -> tuple[list[str], st
     """
     on = view.selection["hardware"] if "&hardware=" in f"&{view.query}" else ""
     return ([] if on and addresses.prepare == "hardware" else view.on_offer.get("strategy", [])), on
+
+
+def _fit(view: View) -> dict[str, Any]:
+    fit = view.fit
+    return {
+        "floor_gb": view.floor_gb or None,
+        "available_gb": view.available_gb,
+        "nodes": view.nodes,
+        "context": fit.context,
+        "concurrency": fit.concurrency,
+        "fits": fit.fits,
+        "unknown": fit.unknown or None,
+        "estimate": fit.estimate,
+        "floor_apart_percent": fit.apart,
+    }
 
 
 def _first_env(view: View) -> dict[str, str]:

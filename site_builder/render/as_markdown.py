@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from site_builder.fit import lines_of
 from site_builder.plan import Adjustment
 from site_builder.render.as_json import prepared_strategies
 from site_builder.render.guide import moved_down
@@ -187,6 +188,7 @@ def _fit(view: View) -> Iterator[str]:
         )
     else:
         yield "No memory floor is published for this variant.\n"
+    yield "\n".join(lines_of(view.fit, view.hardware.display_name)) + "\n"
     yield "## Evidence\n"
     name = view.hardware.display_name
     status = view.hardware_status

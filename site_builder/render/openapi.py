@@ -11,7 +11,7 @@ from pydantic.json_schema import models_json_schema
 from typing_extensions import is_typeddict
 
 from site_builder import __version__
-from site_builder.query import PARAMETERS
+from site_builder.query import LOADS, PARAMETERS
 from site_builder.render import compared_shapes, shapes
 from site_builder.schema.vocabulary import KvStore, Platform, Site, Strategy, Taxonomy
 from site_builder.urls import Addresses
@@ -123,7 +123,9 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
     names = re.findall(r"\{(\w+)\}", template)
     parts = [{"$ref": f"#/components/parameters/path_{name}"} for name in names]
     asked: list[dict[str, Any]] = (
-        [{"$ref": f"#/components/parameters/{name}"} for name in (*PARAMETERS, "strict", "process")] if shown else []
+        [{"$ref": f"#/components/parameters/{name}"} for name in (*PARAMETERS, *LOADS, "strict", "process")]
+        if shown
+        else []
     )
     if template == "browse":
         asked = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _FILTERS]
@@ -237,6 +239,10 @@ def _parameters() -> dict[str, Any]:
         "description": "The id of the process that an export is of; the first that serves where none is named",
         "schema": {"type": "string"},
     }
+    about = ("Tokens of a request, for the estimate of what fits", "Requests at once, for the estimate of what fits")
+    for (name, (low, high)), text in zip(LOADS.items(), about, strict=True):
+        schema = {"type": "integer", "minimum": low, "maximum": high}
+        found[name] = {"name": name, "in": "query", "description": text, "schema": schema}
     for side in ("a", "b"):
         found[side] = {
             "name": side,

@@ -9,12 +9,14 @@ from typing import Any
 from markupsafe import Markup
 
 from site_builder.choices import description_of, facets_of
+from site_builder.fit import shapes_of
 from site_builder.placeholders import PLACEHOLDERS, describe_placeholder, variables_in
 from site_builder.plan import parameter_of
 from site_builder.render.as_json import dump
 from site_builder.requests import Example, examples_of
+from site_builder.sizing import whole
 from site_builder.urls import Addresses
-from site_builder.views import View, whole
+from site_builder.views import View
 
 
 def page_data(view: View, addresses: Addresses) -> dict[str, Any]:
@@ -49,6 +51,7 @@ def answer_data(view: View) -> dict[str, Any]:
                 "name": profile.display_name,
                 "gpus": profile.gpu_count,
                 "gb": whole(profile.vram_gb),
+                "gpu_gb": whole(profile.gb_per_gpu),
                 "brand": profile.brand.lower(),
                 "verified": file.meta.hardware.get(name) == "verified",
             }
@@ -66,6 +69,7 @@ def answer_data(view: View) -> dict[str, Any]:
             for task in axes.get("task", {"options": []})["options"]
         },
         "stores": [key for key in catalog.kv_stores if key in axes.get("kv_offload", {"options": []})["options"]],
+        "shapes": shapes_of(view),
         "requests": {task: _requests(view, task, profiles) for task in tasks},
         "dependencies": list(_dependencies(view)),
         "placeholders": {name: describe_placeholder(name) for name in _names(view)},

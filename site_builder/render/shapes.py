@@ -197,12 +197,40 @@ class Request(TypedDict):
 
 
 @closed
+class Estimate(TypedDict):
+    """What one GPU holds, in bytes, and what the cache of the replica holds."""
+
+    memory_bytes: int
+    utilisation_percent: int
+    weights_bytes: int
+    activations_bytes: int
+    other_bytes: int
+    graphs_bytes: int
+    cache_bytes: int
+    bytes_per_token: int
+    request_bytes: int
+    replica_weights_bytes: int
+    tokens: int
+    requests: int
+
+
+@closed
 class Fit(TypedDict):
-    """The published memory floor across the replica, and what the chosen nodes have, in GB."""
+    """The published memory floor across the replica, what the chosen nodes have, in GB, and what is estimated.
+
+    ``fits`` says whether ``concurrency`` requests of ``context`` tokens fit at once; null where ``unknown`` says why.
+    ``floor_apart_percent`` is how much more than the floor the estimated weights × 1.2 are.
+    """
 
     floor_gb: float | None
     available_gb: float
     nodes: int
+    context: int
+    concurrency: int
+    fits: bool | None
+    unknown: str | None
+    estimate: Estimate | None
+    floor_apart_percent: int | None
 
 
 @closed

@@ -1,5 +1,4 @@
 // The command panel: tabs, commands, placeholders, memory. Its structure is that of partials/commands.html.
-import { copies } from "./copy.js";
 import { dockerLines, exportText, quote, shellText } from "./plan/shell.js";
 import * as view from "./view.js";
 
@@ -134,7 +133,7 @@ export class Panel {
   }
 
   repaint(commands) {
-    const facts = view.facts(this.plan, this.data, this.selection, this.facts, commands);
+    const facts = view.facts(this.plan, this.data, this.selection, this.facts, commands, this.loads);
     write("summary", facts.summary);
     write("verified", facts.verified);
     byId("verified").hidden = !facts.verified;
@@ -145,7 +144,8 @@ export class Panel {
     const meter = byId("meter");
     meter.max = Math.max(facts.available, facts.floor);
     meter.value = facts.floor;
-    write("fit-text", facts.fit);
+    write("fit-text", facts.floorText);
+    this.estimate(facts);
     this.frames(false);
     this.commands();
     this.draws += 1;
@@ -164,6 +164,24 @@ export class Panel {
       const needed = view.dependencies(this.data, this.selection, commands);
       blocks("dependencies", needed.map((entry) => [view.neededFor(entry), entry.command]));
     });
+  }
+
+  /** What one GPU holds, as a bar and in sentences. */
+  estimate({ fit, estimate }) {
+    byId("estimate").replaceChildren(...estimate.map((text) => make("p", {}, text)));
+    byId("bar").toggleAttribute("hidden", !fit.estimate);
+    byId("bar-key").hidden = !fit.estimate;
+    let from = 0;
+    for (const [name, width] of Object.entries(view.bar(fit.estimate))) {
+      const part = byId(`bar-${name}`);
+      part.setAttribute("x", from);
+      part.setAttribute("width", width);
+      from += width;
+    }
+    for (const name of ["context", "concurrency"]) {
+      const field = byId("loads").elements[name];
+      if (document.activeElement !== field) field.value = fit[name];
+    }
   }
 
   /** A tab and a section for each process; those that stay as they are stay in place, new ones not shown may wait. */
@@ -351,4 +369,43 @@ export class Panel {
     this.show(next.id.slice(4));
     next.focus();
   }
+}
+
+/** Put text on the clipboard, on plain http too; true when that worked. */
+async function copy(text) {
+  if (navigator.clipboard && isSecureContext) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      // The page may not have the focus; the older way below does not ask for it.
+    }
+  }
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "visually-hidden";
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  return done;
+}
+
+/** Make a button copy what `text()` gives when it is pressed, and say so. */
+function copies(button, text) {
+  const label = button.textContent;
+  button.addEventListener("click", async () => {
+    button.textContent = (await copy(text())) ? "Copied" : "Select and copy by hand";
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+}
+
+/** A new button that copies. */
+export function copyButton(label, text) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "small";
+  button.textContent = label;
+  copies(button, text);
+  return button;
 }

@@ -1,9 +1,8 @@
 // The builder of a recipe page: a click settles the plan anew and draws what changed. The address is the state.
-import { copyButton } from "./copy.js";
-import { Panel, byId, idle } from "./panel.js";
+import { Panel, byId, copyButton, idle } from "./panel.js";
 import { evaluate, factsOf } from "./plan/evaluate.js";
 import { isOpen } from "./plan/plan.js";
-import { askedOf, canonical, parseQuery, splitQuery } from "./plan/query.js";
+import { askedOf, canonical, parseQuery, readLoads, splitQuery } from "./plan/query.js";
 import { pick, resolve, settle } from "./plan/resolve.js";
 
 const read = (id) => JSON.parse(byId(id).textContent);
@@ -14,9 +13,10 @@ const axes = new Map(plan.axes.map((axis) => [axis.id, axis]));
 let selection = {};
 let query = "";
 
-/** The selection of an address. */
+/** The selection of an address; what has to fit goes to the panel. */
 function settled(text) {
   const [parameters, notes] = splitQuery(text);
+  [panel.loads] = readLoads(parameters);
   const asked = parseQuery(plan, parameters);
   return resolve(plan, { asked: asked.asked, notes: [...notes, ...asked.notes] }).selection;
 }
@@ -72,7 +72,7 @@ function drawForms() {
     menu.hidden = query !== "";
     return;
   }
-  for (const form of document.querySelectorAll("#forms a[data-form]")) form.search = query;
+  for (const form of document.querySelectorAll("#forms a[data-form]")) form.search = withLoads(query);
   const process = panel.shown === panel.list[0].id ? "" : `process=${panel.shown}`;
   for (const link of menu.querySelectorAll("a")) link.search = [query, process].filter(Boolean).join("&");
   document.querySelector("#compare a").search = query && `b=${encodeURIComponent(query)}`;
@@ -163,7 +163,13 @@ function say(before, axisId) {
 }
 
 function address(text) {
-  return data.path + (text ? `?${text}` : "");
+  const all = withLoads(text);
+  return data.path + (all ? `?${all}` : "");
+}
+
+/** A query with what has to fit. */
+function withLoads(text) {
+  return [text, ...Object.entries(panel.loads).map((pair) => pair.join("="))].filter(Boolean).join("&");
 }
 
 /** What a click on an option asks for; null where nothing gets it. */
@@ -268,6 +274,14 @@ byId("reset").addEventListener("click", (event) => {
   history.pushState(null, "", data.path);
   byId("adjustments")?.remove();
 });
+byId("loads").addEventListener("input", () => {
+  const given = Object.fromEntries(new FormData(byId("loads")));
+  [panel.loads] = readLoads({ context: given.context, concurrency: given.concurrency });
+  drawCommand(selection);
+  drawForms();
+  history.replaceState(null, "", address(query));
+});
+byId("loads").addEventListener("submit", (event) => event.preventDefault());
 addEventListener("popstate", () => draw(settled(location.search.slice(1))));
 
 for (const block of document.querySelectorAll(".guide pre")) {

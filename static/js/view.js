@@ -1,4 +1,5 @@
 // What an answer says of a configuration: the parts of site_builder/views.py that change with a choice.
+import { apartWarnings, fitOf, linesOf } from "./fit.js";
 import { word } from "./plan/evaluate.js";
 import { quote } from "./plan/shell.js";
 
@@ -38,8 +39,8 @@ function nodesOf(selection, facts) {
   return Number(selection.nodes ?? 1);
 }
 
-/** The summary, where it runs, its memory in GB, and what to know before running it. */
-export function facts(plan, data, selection, facts, commands) {
+/** The summary, where it runs, what fits of `loads`, its memory in GB, and what to know before running it. */
+export function facts(plan, data, selection, facts, commands, loads = {}) {
   const hardware = data.hardware[selection.hardware];
   const variant = data.variants[selection.variant];
   const floor = data.floors[selection.task]?.[selection.hardware] ?? variant.gb;
@@ -64,6 +65,8 @@ export function facts(plan, data, selection, facts, commands) {
         " take more nodes, a smaller variant or larger GPUs.",
     );
   }
+  const fit = fitOf({ plan, data, selection, facts, commands, floor }, loads);
+  warnings.push(...apartWarnings(fit, floor));
   if (!facts.docker) warnings.push(`There is no known docker command for ${hardware.name}.`);
   const single = facts.deploy_type === "single_node" && !data.stores.includes(selection.kv_offload);
   if (facts.deploy_type === "pd_cluster") {
@@ -78,8 +81,18 @@ export function facts(plan, data, selection, facts, commands) {
     available,
     nodes,
     where,
-    fit: floor ? `${floor} of ${available} GB on ${where}` : "none is published",
+    fit,
+    estimate: linesOf(fit, hardware.name),
+    floorText: floor ? `${floor} of ${available} GB on ${where}` : "none is published",
   };
+}
+
+/** The parts of a GPU's memory in thousandths: weights, what else vLLM takes, and the cache. Twin of bar_of in fit.py. */
+export function bar(estimate) {
+  if (!estimate) return { weights: 0, rest: 0, cache: 0 };
+  const part = (bytes) => Math.max(0, Math.min(1000, Math.floor((bytes * 1000) / estimate.memory_bytes)));
+  const rest = estimate.activations_bytes + estimate.other_bytes + estimate.graphs_bytes;
+  return { weights: part(estimate.weights_bytes), rest: part(rest), cache: part(estimate.cache_bytes) };
 }
 
 /** The example requests of a configuration: [{title, endpoint, text}]. Twin of site_builder/requests.py. */

@@ -25,7 +25,9 @@ export const PARAMETERS = {
   cuda: "value",
 };
 /** Parameters that say how to answer, not what. */
-const OTHERS = ["strict", "process"];
+const OTHERS = ["strict", "process", "context", "concurrency"];
+/** Numbers that say what has to fit, and their range: the tokens of a request, and requests at once. */
+export const LOADS = { context: [1, 10_000_000], concurrency: [1, 100_000] };
 
 /** A query string as [parameters, notes]; a repeated parameter counts once, the last wins and is reported. */
 export function splitQuery(text) {
@@ -66,6 +68,22 @@ export function parseQuery(plan, parameters) {
     else readNumber(axes[0], text, asked, notes);
   }
   return { asked, notes };
+}
+
+/** What has to fit, of what a query names, as [numbers, notes]; a number out of range is clamped. */
+export function readLoads(parameters) {
+  const found = {};
+  const notes = [];
+  for (const [name, [low, high]] of Object.entries(LOADS)) {
+    const text = trim(parameters[name] ?? "");
+    if (!text) continue;
+    if (!/^-?[0-9]{1,9}$/.test(text)) notes.push(note(name, text, "", `it is not a whole number from ${low} to ${high}`));
+    else {
+      found[name] = Math.max(low, Math.min(Number(text), high));
+      if (found[name] !== Number(text)) notes.push(note(name, text, String(found[name]), `it goes from ${low} to ${high}`));
+    }
+  }
+  return [found, notes];
 }
 
 /** The query string of a selection: only what differs from the default, in the order of PARAMETERS. */
