@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from site_builder.across import Across, across
 from site_builder.browse import browse, search_index
 from site_builder.compare import SIDES, Comparison, Shown, compare, folded
 from site_builder.errors import UnknownRecipe, closest
 from site_builder.query import split_query
-from site_builder.render import as_html, as_json, as_markdown, comparison, for_agents, for_web, openapi
+from site_builder.render import as_html, as_json, as_markdown, comparison, for_agents, for_web, hardware, openapi
 from site_builder.render.exports import EXPORTS, Export
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
@@ -103,6 +104,16 @@ def compared(suffix: str, show: Callable[[SiteContext, Comparison], Text]) -> Pa
         settle=settle,
         sides=[f"{side}." for side in SIDES],
     )
+
+
+def across_hardware(suffix: str, show: Callable[[SiteContext, Across], Text]) -> Page:
+    """A form of the table of a recipe across hardware."""
+    template = f"{{org}}/{{repo}}/hardware{suffix}"
+    return Page(_pattern(template), template, recipes, show=show, takes_query=True, read=_across)
+
+
+def _across(context: SiteContext, values: Values, query: str) -> Across:
+    return across(context.collection, f"{values['org']}/{values['repo']}", query)
 
 
 def _comparison(context: SiteContext, values: Values, query: str) -> Comparison:
@@ -260,6 +271,9 @@ PAGES: tuple[Page, ...] = (
     compared(".json", lambda context, found: Text(comparison.as_json(found, context.addresses), JSON)),
     compared(".md", lambda context, found: Text(comparison.as_markdown(found, context.addresses), MARKDOWN)),
     compared("", lambda context, found: Text(comparison.page(found, context.around), HTML)),
+    across_hardware(".json", lambda context, found: Text(hardware.as_json(found, context.addresses), JSON)),
+    across_hardware(".md", lambda context, found: Text(hardware.as_markdown(found, context.addresses), MARKDOWN)),
+    across_hardware("", lambda context, found: Text(hardware.page(found, context.around), HTML)),
     page("pictures/{org}/{repo}.png", _picture, recipes),
     page("{org}", _organisation, organisations),
     shown("{org}/{repo}", _page, recipes),

@@ -69,7 +69,7 @@ Observer = Callable[[Scope, str, int, float], None]
 #: Addresses that another application answers.
 INNER = ("healthz", "metrics", "mcp", "v1/")
 #: Pages whose address gives markdown to who prefers it.
-NEGOTIATED = ("{org}/{repo}", "{org}/{repo}/compare")
+NEGOTIATED = ("{org}/{repo}", "{org}/{repo}/compare", "{org}/{repo}/hardware")
 #: Forms whose errors are a paragraph, but for those who ask for HTML: a browser.
 PLAIN_SUFFIXES = ("sh", "yaml", "env", "txt", "xml")
 

@@ -27,7 +27,7 @@ ANSWERS = COMPILER | {
     "fit",
     "views",
 }
-COMPARED = ANSWERS | {"compare", "explain"}
+COMPARED = ANSWERS | {"across", "compare", "explain"}
 RENDER = COMPARED | {"render", "assets", "browse"}
 SITE = RENDER | {"site"}
 PAGES = SITE | {"pages"}
@@ -52,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "fit": {"plan", "sizing", "views"},
     "requests": {"compiler", "evaluate", "plan", "schema", "shell", "views"},
     "browse": {"catalog"},
+    "across": ANSWERS,
     "compare": ANSWERS,
     "views": ANSWERS,
     "explain": ANSWERS | {"explain"},

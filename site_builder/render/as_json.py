@@ -62,7 +62,7 @@ def parts(view: View, addresses: Addresses) -> dict[str, Any]:
         "requests": [
             {"title": entry.title, "endpoint": entry.endpoint, "command": entry.text} for entry in view.requests
         ],
-        "fit": _fit(view),
+        "fit": fit(view),
         "links": links(view, addresses),
         "model": {**fixed["model"], "install": _install(view)},
         "features": fixed["features"],
@@ -162,18 +162,19 @@ def prepared_strategies(view: View, addresses: Addresses) -> tuple[list[str], st
     return ([] if on and addresses.prepare == "hardware" else view.on_offer.get("strategy", [])), on
 
 
-def _fit(view: View) -> dict[str, Any]:
-    fit = view.fit
+def fit(view: View) -> dict[str, Any]:
+    """What fits, and the published floor in GB."""
+    found = view.fit
     return {
         "floor_gb": view.floor_gb or None,
         "available_gb": view.available_gb,
         "nodes": view.nodes,
-        "context": fit.context,
-        "concurrency": fit.concurrency,
-        "fits": fit.fits,
-        "unknown": fit.unknown or None,
-        "estimate": fit.estimate,
-        "floor_apart_percent": fit.apart,
+        "context": found.context,
+        "concurrency": found.concurrency,
+        "fits": found.fits,
+        "unknown": found.unknown or None,
+        "estimate": found.estimate,
+        "floor_apart_percent": found.apart,
     }
 
 

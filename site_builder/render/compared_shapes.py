@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from site_builder.render.shapes import Adjustment, Configuration, closed
+from site_builder.render.shapes import Adjustment, Configuration, Fit, closed
 
 
 @closed
@@ -109,3 +109,39 @@ class Explanation(TypedDict):
     warnings: list[str]
     alternatives: list[Alternative]
     links: dict[str, str]
+
+
+@closed
+class AcrossRow(TypedDict):
+    """A hardware with a variant, in the configuration that is recommended there. ``status`` is that of the hardware."""
+
+    hardware: str
+    name: str
+    variant: str
+    precision: str
+    strategy: str | None
+    gpus: int
+    nodes: int
+    status: str
+    fit: Fit
+    summary: str
+    url: str
+
+
+@closed
+class AcrossLinks(TypedDict):
+    page: str
+    json: str
+    markdown: str
+
+
+@closed
+class Across(TypedDict):
+    """A recipe across hardware; ``query`` says what has to fit."""
+
+    schema_version: Literal[1]
+    hf_id: str
+    query: str
+    adjustments: list[Adjustment]
+    rows: list[AcrossRow]
+    links: AcrossLinks

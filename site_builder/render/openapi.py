@@ -55,6 +55,9 @@ ADDRESSES: Mapping[str, tuple[str, str]] = {
     "{org}/{repo}/compare.json": ("Two configurations of a recipe side by side", "Comparison"),
     "{org}/{repo}/compare.md": ("The same as markdown", ""),
     "{org}/{repo}/compare": ("The same as a page; markdown where Accept prefers it", ""),
+    "{org}/{repo}/hardware.json": ("Every hardware and variant of a recipe in one table", "Across"),
+    "{org}/{repo}/hardware.md": ("The same as markdown", ""),
+    "{org}/{repo}/hardware": ("The same as a page; markdown where Accept prefers it", ""),
     "pictures/{org}/{repo}.png": ("The picture that other sites show of a recipe", ""),
     "{org}": ("One organisation's recipes", ""),
     "{org}/{repo}": ("The page of a recipe; markdown where Accept prefers it", ""),
@@ -133,6 +136,8 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
     content: dict[str, Any] = {kind: {"schema": _ref(shape) if shape else {"type": "string"}}}
     if kind == "application/yaml":
         content = {kind: {}}  # several documents in one file: no schema of one value describes them
+    if "/hardware" in template and "{hardware}" not in template:
+        asked = [{"$ref": f"#/components/parameters/{name}"} for name in (*LOADS, "strict")]
     if "/compare" in template:
         asked = [{"$ref": f"#/components/parameters/{name}"} for name in ("a", "b", "strict")]
     if kind == _HTML and "repo" in names:
@@ -270,6 +275,7 @@ def _schemas() -> dict[str, Any]:
         shapes.Search,
         shapes.Health,
         shapes.Refusal,
+        compared_shapes.Across,
         compared_shapes.Comparison,
         compared_shapes.Explanation,
     )
