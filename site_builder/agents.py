@@ -18,7 +18,7 @@ from site_builder import __version__
 from site_builder.browse import search
 from site_builder.errors import SiteError, closest, did_you_mean
 from site_builder.query import PARAMETERS
-from site_builder.render import as_json, as_markdown
+from site_builder.render import artifacts, as_json, as_markdown
 from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
@@ -84,6 +84,16 @@ class Tools:
         """What can be chosen now, for each parameter, beside the choices of the query; and what was adjusted."""
         document = as_json.document(*self._view(recipe, query))
         return {name: document[name] for name in ("hf_id", "configuration", "adjustments", "choices", "links")}
+
+    def resolve_artifact(
+        self, source: Annotated[str, Field(description="A checkpoint: hf:ORG/REPO, or hf:ORG/REPO@revision")]
+    ) -> dict[str, Any]:
+        """A draft for a control plane: what a recipe says of a checkpoint as evidence, own sizing, and a command."""
+        site = self.site()
+        try:
+            return artifacts.resolve(site.collection, source, site.addresses)
+        except SiteError as error:
+            raise ToolError(str(error)) from error
 
     def explain_flag(
         self,
@@ -159,6 +169,7 @@ def agent_server(site: Callable[[], SiteContext]) -> MCPServer:
         tools.render_command,
         tools.list_choices,
         tools.explain_flag,
+        tools.resolve_artifact,
     ):
         server.tool(annotations=READ_ONLY)(tool)
     return server

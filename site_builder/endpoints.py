@@ -17,7 +17,7 @@ from site_builder.agents import OPEN_TO_ALL, agent_server
 from site_builder.errors import BadCommand, SiteError, UnknownRecipe
 from site_builder.explain import LONGEST, explain
 from site_builder.live import Live
-from site_builder.render import explanation
+from site_builder.render import artifacts, explanation
 from site_builder.render.as_json import dump
 from site_builder.serve import NOSNIFF, OPEN, told
 from site_builder.site import JSON, SiteContext
@@ -52,10 +52,14 @@ def endpoints(live: Live) -> Starlette:
     async def explained(request: Request) -> Response:
         return await explain_request(request, live.site)
 
+    async def resolved(request: Request) -> Response:
+        return await run_in_threadpool(resolve_request, request.query_params.get("source", ""), live.site)
+
     routes = [
         Route("/healthz", health),
         Route("/metrics", metrics),
         Route("/v1/explain", explained, methods=["POST", "OPTIONS"]),
+        Route("/v1/artifacts/resolve", resolved),
         *mcp.routes,
     ]
     return Starlette(routes=routes, lifespan=life, exception_handlers={HTTPException: _refused})
@@ -67,6 +71,16 @@ async def _refused(_: Request, error: Exception) -> Response:
     response = _refusal(error.status_code, "see openapi.json for what is here")
     response.headers.update(error.headers or {})
     return response
+
+
+def resolve_request(source: str, site: SiteContext) -> Response:
+    """``GET /v1/artifacts/resolve?source=hf:<org>/<repo>``: a draft from a recipe."""
+    try:
+        return _json(artifacts.resolve(site.collection, source, site.addresses))
+    except artifacts.BadSource as error:
+        return _refusal(400, str(error))
+    except UnknownRecipe as error:
+        return _refusal(404, str(error), error.closest)
 
 
 async def explain_request(request: Request, site: SiteContext) -> Response:

@@ -70,6 +70,7 @@ def test_every_tool_only_reads_and_says_what_it_takes(client: httpx.Client) -> N
         "render_command",
         "list_choices",
         "explain_flag",
+        "resolve_artifact",
     ]
     for tool in tools:
         assert tool.description

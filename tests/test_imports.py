@@ -27,7 +27,7 @@ ANSWERS = COMPILER | {
     "fit",
     "views",
 }
-COMPARED = ANSWERS | {"across", "compare", "explain"}
+COMPARED = ANSWERS | {"across", "compare", "explain", "serving_facts"}
 RENDER = COMPARED | {"render", "assets", "browse"}
 SITE = RENDER | {"site"}
 PAGES = SITE | {"pages"}
@@ -53,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "requests": {"compiler", "evaluate", "plan", "schema", "shell", "views"},
     "browse": {"catalog"},
     "across": ANSWERS,
+    "serving_facts": ANSWERS,
     "compare": ANSWERS,
     "views": ANSWERS,
     "explain": ANSWERS | {"explain"},

@@ -145,3 +145,82 @@ class Across(TypedDict):
     adjustments: list[Adjustment]
     rows: list[AcrossRow]
     links: AcrossLinks
+
+
+@closed
+class ArtifactNamed(TypedDict):
+    """The checkpoint that a source names. ``revision`` is null where none was asked for."""
+
+    source: str
+    model_id: str
+    variant: str
+    precision: str
+    revision: str | None
+
+
+@closed
+class Layout(TypedDict):
+    strategy: str
+    name: str
+    reach: Literal["fits inside one node's interconnect", "spans nodes"]
+
+
+@closed
+class HardwareFact(TypedDict):
+    """A hardware with the GPUs of one node."""
+
+    hardware: str
+    name: str
+    gpus: int
+    status: str
+
+
+@closed
+class Source(TypedDict):
+    """The file that a recipe is read from, and the commit of its folder; null where that has none."""
+
+    path: str
+    commit: str | None
+
+
+@closed
+class Evidence(TypedDict):
+    """What the recipe says. ``tested_flags`` are words of the default command, without parallel sizes."""
+
+    recipe: str
+    tested_flags: list[str]
+    environment: dict[str, str]
+    floor_gb: float | None
+    layouts: list[Layout]
+    hardware: list[HardwareFact]
+    min_vllm_version: str | None
+    links: dict[str, str]
+    source: Source
+
+
+class Sizing(Fit):
+    """Own sizing. ``difference`` is how many percent more than the floor the weights × 1.2 are."""
+
+    weights_bytes: int | None
+    agrees: bool | None
+    difference: int | None
+
+
+@closed
+class Draft(TypedDict):
+    """What to start: the first command, and the address of the Dynamo graph where there is one."""
+
+    engine: Literal["vllm"]
+    command: str
+    dynamo: str | None
+    warnings: list[str]
+
+
+@closed
+class Artifact(TypedDict):
+    """What a recipe says of a checkpoint, as a draft. Nothing is written anywhere."""
+
+    artifact: ArtifactNamed
+    evidence: Evidence
+    sizing: Sizing
+    draft: Draft

@@ -214,6 +214,25 @@ _SERVER: dict[str, Any] = {
             },
         }
     },
+    "/v1/artifacts/resolve": {
+        "get": {
+            "summary": "What a recipe says of a checkpoint, as a draft for a control plane; nothing is written",
+            "parameters": [
+                {
+                    "name": "source",
+                    "in": "query",
+                    "required": True,
+                    "description": "hf:<org>/<repo>, with @<revision> where one is meant",
+                    "schema": {"type": "string"},
+                }
+            ],
+            "responses": {
+                "200": {"description": "The draft", "content": {_JSON: {"schema": _ref("Artifact")}}},
+                "400": _refusal(_JSON, "The source cannot be read"),
+                "404": _refusal(_JSON, "No recipe serves the checkpoint; the closest are named"),
+            },
+        }
+    },
     "/metrics": {
         "get": {
             "summary": "What the server counts, for Prometheus",
@@ -276,6 +295,7 @@ def _schemas() -> dict[str, Any]:
         shapes.Health,
         shapes.Refusal,
         compared_shapes.Across,
+        compared_shapes.Artifact,
         compared_shapes.Comparison,
         compared_shapes.Explanation,
     )
