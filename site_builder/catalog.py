@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from site_builder.errors import ContentError, Problem, UnknownRecipe, closest, suggestion
-from site_builder.schema import KeyPath, KvStore, Model, Platforms, RecipeFile, Site, Strategy, Taxonomy
+from site_builder.schema import DynamoRecipes, KeyPath, KvStore, Model, Platforms, RecipeFile, Site, Strategy, Taxonomy
 from site_builder.schema.vocabulary import Platform
 from site_builder.source import Document, read
 from site_builder.validation import validation_problems
@@ -45,6 +45,7 @@ class Catalog:
     strategies: Mapping[str, Strategy]
     kv_stores: Mapping[str, KvStore]
     platforms: Mapping[str, Platform]
+    dynamo: DynamoRecipes | None
     site: Site
     recipes: Mapping[str, Recipe]
     flag_tables: tuple[Mapping[str, Any], ...]
@@ -91,6 +92,7 @@ def load(folder: Path, progress: Progress | None = None) -> Catalog:
         raise ContentError([*reader.problems, *_missing(folder)])
     kv_stores = reader.every("kv_store", KvStore)
     platforms = reader.one("platforms.yaml", Platforms) or Platforms()
+    dynamo = reader.one("dynamo.yaml", DynamoRecipes)
     site = reader.one("site.yaml", Site) or Site()
     recipes = reader.recipes(progress)
     order = {name: position for position, name in enumerate(taxonomy.strategies)}
@@ -100,6 +102,7 @@ def load(folder: Path, progress: Progress | None = None) -> Catalog:
         strategies=dict(sorted(strategies.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))),
         kv_stores=dict(sorted(kv_stores.items(), key=lambda item: (item[1].order, item[0]))),
         platforms={platform.id: platform for platform in platforms.platforms},
+        dynamo=dynamo,
         site=site,
         recipes=recipes,
         flag_tables=reader.flag_tables(folder / "vllm") or reader.flag_tables(OWN_TABLES),

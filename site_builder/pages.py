@@ -13,7 +13,7 @@ from site_builder.browse import browse, search_index
 from site_builder.compare import SIDES, Comparison, Shown, compare, folded
 from site_builder.errors import UnknownRecipe, closest
 from site_builder.query import split_query
-from site_builder.render import as_html, as_json, as_markdown, comparison, for_agents, for_web, hardware, openapi
+from site_builder.render import as_html, as_json, as_markdown, comparison, facts, for_agents, for_web, hardware, openapi
 from site_builder.render.exports import EXPORTS, Export
 from site_builder.schema import RecipeFile
 from site_builder.schema.base import Model
@@ -110,6 +110,15 @@ def across_hardware(suffix: str, show: Callable[[SiteContext, Across], Text]) ->
     """A form of the table of a recipe across hardware."""
     template = f"{{org}}/{{repo}}/hardware{suffix}"
     return Page(_pattern(template), template, recipes, show=show, takes_query=True, read=_across)
+
+
+def fixed_forms(name: str, show: Callable[[SiteContext, View], Text]) -> Page:
+    """A form of a recipe that no query changes."""
+
+    def render(context: SiteContext, values: Values, _: str) -> Text:
+        return show(context, view_of_address(context, values, ""))
+
+    return page(f"{{org}}/{{repo}}/{name}", render, recipes)
 
 
 def _across(context: SiteContext, values: Values, query: str) -> Across:
@@ -274,6 +283,9 @@ PAGES: tuple[Page, ...] = (
     across_hardware(".json", lambda context, found: Text(hardware.as_json(found, context.addresses), JSON)),
     across_hardware(".md", lambda context, found: Text(hardware.as_markdown(found, context.addresses), MARKDOWN)),
     across_hardware("", lambda context, found: Text(hardware.page(found, context.around), HTML)),
+    fixed_forms("facts.json", lambda context, view: Text(facts.as_json(view, context.addresses), JSON)),
+    fixed_forms("facts.md", lambda context, view: Text(facts.as_markdown(view, context.addresses), MARKDOWN)),
+    fixed_forms("facts", lambda context, view: Text(facts.page(view, context.around), HTML)),
     page("pictures/{org}/{repo}.png", _picture, recipes),
     page("{org}", _organisation, organisations),
     shown("{org}/{repo}", _page, recipes),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 from site_builder.collection import Collection
 from site_builder.plan import axis_of, values_of
+from site_builder.shell import written
 from site_builder.sizing import whole
 from site_builder.views import View, answer
 
@@ -69,26 +69,117 @@ def environment(view: View) -> dict[str, str]:
     return next((one["env"] for one in default.commands if one["argv"] and one["role"] != "router"), {})
 
 
-def source(collection: Collection, recipe_id: str) -> dict[str, str | None]:
-    """The file that a recipe is read from, under the content folder, and the commit that the folder is at."""
-    return {"path": f"models/{recipe_id}.yaml", "commit": commit(collection)}
+def features(view: View) -> list[dict[str, Any]]:
+    """Every feature of the recipe, and whether the default configuration has it."""
+    default = answer(view.collection, view.id, "")
+    on = default.configuration.get("features", [])
+    return [
+        {"feature": key, "description": feature.description, "default": key in on}
+        for key, feature in view.recipe.file.features.items()
+    ]
 
 
-def commit(collection: Collection) -> str | None:
-    """The commit of the content: that of its repository, else ``SOURCE_COMMIT`` (an image has no repository)."""
-    if "commit" not in collection.written:
-        collection.written["commit"] = next(_commits(collection), None)
-    found: str | None = collection.written["commit"]
+def default_command(view: View) -> str:
+    """The default command without parallel sizes: those are the reader's to choose."""
+    default = answer(view.collection, view.id, "")
+    command = next(one for one in default.commands if one["argv"] and one["role"] != "router")
+    return written([line for line in command["lines"] if line[0] not in view.plan["sizes"]], command["indent"])
+
+
+def dynamo(view: View) -> list[dict[str, Any]] | None:
+    """What NVIDIA publishes for Dynamo; None where the content does not say."""
+    known = view.collection.catalog.dynamo
+    if known is None:
+        return None
+    return [entry.model_dump() for entry in known.recipes.get(view.id, [])]
+
+
+def questions(view: View) -> list[tuple[str, str]]:
+    """What people ask of a recipe, with the answers that it gives."""
+    title, file = view.recipe.file.meta.title, view.recipe.file
+    found = [
+        (f"How much GPU memory does {title} need?", _memory(view)),
+        (f"Which layouts does the recipe of {title} have?", _listed([entry["name"] for entry in layouts(view)])),
+        (f"On which hardware is {title} verified?", _verified(view)),
+    ]
+    if file.model.min_vllm_version:
+        found.append((f"Which version of vLLM serves {title}?", f"vLLM {file.model.min_vllm_version} or newer."))
+    published = dynamo(view)
+    if published is not None:
+        found.append((f"Does NVIDIA publish a Dynamo recipe for {title}?", _dynamo_text(published)))
+    return [(question, text) for question, text in found if text]
+
+
+def _memory(view: View) -> str:
+    known = [f"{entry['floor_gb']} GB ({entry['precision']})" for entry in floors(view) if entry["floor_gb"]]
+    if not known:
+        return "No floor is published."
+    return f"The published floor is {_listed(known)[:-1]}, across the whole replica: enough to load the weights."
+
+
+def _verified(view: View) -> str:
+    names = [f"{entry['name']} ({entry['gpus']} GPUs)" for entry in hardware(view) if entry["status"] == "verified"]
+    return _listed(names) if names else "On none: nobody has recorded a run."
+
+
+def _dynamo_text(published: list[dict[str, Any]]) -> str:
+    if not published:
+        return "No, none that is known here."
+    names = [f"{entry['name']} ({entry['gpus']} × {entry['hardware'].upper()})" for entry in published]
+    return f"Yes: {_listed(names)}"
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) < 2:
+        return "".join(names) + ("." if names else "")
+    return f"{', '.join(names[:-1])} and {names[-1]}."
+
+
+def facts_of(view: View) -> dict[str, Any]:
+    """Everything of this module for a recipe, worked out once."""
+    known = view.collection.written
+    if ("facts", view.id) not in known:
+        known["facts", view.id] = {
+            "floors": floors(view),
+            "layouts": layouts(view),
+            "hardware": hardware(view),
+            "features": features(view),
+            "command": default_command(view),
+            "min_vllm_version": view.recipe.file.model.min_vllm_version or None,
+            "dynamo": dynamo(view),
+            "questions": [{"question": question, "answer": text} for question, text in questions(view)],
+            "source": source(view.collection, view.id),
+        }
+    found: dict[str, Any] = known["facts", view.id]
     return found
 
 
-def _commits(collection: Collection) -> Iterator[str]:
-    command = ["git", "-C", str(collection.catalog.folder), "rev-parse", "HEAD"]
+def source(collection: Collection, recipe_id: str) -> dict[str, str | None]:
+    """The file that a recipe is read from, under the content folder, and the commit that last changed it."""
+    path = f"models/{recipe_id}.yaml"
+    return {"path": path, "commit": commits(collection).get(path) or os.environ.get("SOURCE_COMMIT") or None}
+
+
+def commits(collection: Collection) -> dict[str, str]:
+    """The commit that last changed each file of the content; empty where its folder is in no repository.
+
+    An image has no repository: there ``SOURCE_COMMIT`` says which commit it was made from.
+    """
+    if "commits" not in collection.written:
+        collection.written["commits"] = _commits(str(collection.catalog.folder))
+    found: dict[str, str] = collection.written["commits"]
+    return found
+
+
+def _commits(folder: str) -> dict[str, str]:
+    command = ["git", "-C", folder, "log", "--format=%x00%H", "--name-only", "--relative", "--", "models"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
-        done = None
-    if done is not None and done.returncode == 0:
-        yield done.stdout.strip()
-    if os.environ.get("SOURCE_COMMIT"):
-        yield os.environ["SOURCE_COMMIT"]
+        return {}
+    found: dict[str, str] = {}
+    for entry in done.stdout.split("\0")[1:] if done.returncode == 0 else ():
+        name, *paths = entry.split("\n")
+        for path in filter(None, paths):
+            found.setdefault(path, name)
+    return found

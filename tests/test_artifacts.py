@@ -12,7 +12,7 @@ from site_builder.errors import UnknownRecipe
 from site_builder.render import artifacts
 from site_builder.render.as_html import Theme
 from site_builder.render.compared_shapes import Artifact
-from site_builder.serving_facts import ACROSS, INSIDE, commit
+from site_builder.serving_facts import ACROSS, INSIDE, source
 from site_builder.site import SiteContext
 from site_builder.urls import Addresses
 from tests.helpers import running
@@ -87,6 +87,6 @@ def test_an_image_tells_its_commit(small: Collection, tmp_path: Path, monkeypatc
 
     away = replace(small, catalog=replace(small.catalog, folder=tmp_path), written={})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert commit(away) is None
+    assert source(away, "acme/Big-MoE")["commit"] is None
     monkeypatch.setenv("SOURCE_COMMIT", "abc123")
-    assert commit(replace(away, written={})) == "abc123"
+    assert source(replace(away, written={}), "acme/Big-MoE")["commit"] == "abc123"

@@ -44,6 +44,7 @@ export function asJson(view) {
     features: new Written(texts.features),
     opt_in_features: new Written(texts.opt_in_features),
     variants: new Written(texts.variants),
+    facts: new Written(texts.facts),
     guide: sheet.guide,
   })}\n`;
 }

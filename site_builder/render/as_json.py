@@ -11,6 +11,7 @@ from site_builder.plan import Command
 from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.schema.base import Model
 from site_builder.schema.vocabulary import Hardware, Strategy
+from site_builder.serving_facts import facts_of
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
 
@@ -68,6 +69,7 @@ def parts(view: View, addresses: Addresses) -> dict[str, Any]:
         "features": fixed["features"],
         "opt_in_features": view.recipe.file.opt_in_features,
         "variants": fixed["variants"],
+        "facts": fixed["facts"],
         "guide": view.recipe.file.guide,
     }
 
@@ -80,6 +82,7 @@ def fixed_parts(view: View, addresses: Addresses) -> Mapping[str, Any]:
             "meta": plain(file.meta),
             "model": {name: value for name, value in plain(file.model).items() if name != "install"},
             "features": _fragment({key: plain(feature) for key, feature in file.features.items()}),
+            "facts": _fragment(facts_of(view)),
             "variants": _fragment({key: _variant(view, key, addresses) for key in file.variants}),
         }
     return cast(Mapping[str, Any], known[key])

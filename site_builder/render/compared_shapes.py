@@ -7,6 +7,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from site_builder.render.shapes import Adjustment, Configuration, Fit, closed
+from site_builder.schema.vocabulary import DynamoRecipe
 
 
 @closed
@@ -224,3 +225,49 @@ class Artifact(TypedDict):
     evidence: Evidence
     sizing: Sizing
     draft: Draft
+
+
+@closed
+class Floor(TypedDict):
+    """The published memory floor of a variant, in GB across the whole replica; null where there is none."""
+
+    variant: str
+    precision: str
+    model_id: str
+    floor_gb: float | None
+
+
+@closed
+class FeatureFact(TypedDict):
+    feature: str
+    description: str
+    default: bool
+
+
+@closed
+class Question(TypedDict):
+    question: str
+    answer: str
+
+
+@closed
+class ServingFacts(TypedDict):
+    """What holds for every configuration. ``dynamo`` is what NVIDIA publishes; null where the content does not say."""
+
+    floors: list[Floor]
+    layouts: list[Layout]
+    hardware: list[HardwareFact]
+    features: list[FeatureFact]
+    command: str
+    min_vllm_version: str | None
+    dynamo: list[DynamoRecipe] | None
+    questions: list[Question]
+    source: Source
+
+
+@closed
+class Facts(TypedDict):
+    schema_version: Literal[1]
+    hf_id: str
+    facts: ServingFacts
+    links: dict[str, str]

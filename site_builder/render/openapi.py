@@ -58,6 +58,9 @@ ADDRESSES: Mapping[str, tuple[str, str]] = {
     "{org}/{repo}/hardware.json": ("Every hardware and variant of a recipe in one table", "Across"),
     "{org}/{repo}/hardware.md": ("The same as markdown", ""),
     "{org}/{repo}/hardware": ("The same as a page; markdown where Accept prefers it", ""),
+    "{org}/{repo}/facts.json": ("What holds for every configuration of a recipe", "Facts"),
+    "{org}/{repo}/facts.md": ("The same as markdown", ""),
+    "{org}/{repo}/facts": ("The same as a page", ""),
     "pictures/{org}/{repo}.png": ("The picture that other sites show of a recipe", ""),
     "{org}": ("One organisation's recipes", ""),
     "{org}/{repo}": ("The page of a recipe; markdown where Accept prefers it", ""),
@@ -298,6 +301,7 @@ def _schemas() -> dict[str, Any]:
         compared_shapes.Artifact,
         compared_shapes.Comparison,
         compared_shapes.Explanation,
+        compared_shapes.Facts,
     )
     found: dict[str, Any] = {}
     for shape in named:

@@ -272,7 +272,7 @@ class RecipeVariant(Variant):
 
 @closed
 class Recipe(TypedDict):
-    """A recipe in one configuration."""
+    """A recipe in one configuration. ``facts`` are those of ``facts.json``."""
 
     schema_version: Literal[1]
     hf_id: str
@@ -291,6 +291,7 @@ class Recipe(TypedDict):
     features: dict[str, Feature]
     opt_in_features: list[str]
     variants: dict[str, RecipeVariant]
+    facts: dict[str, Any]
     guide: str
 
 

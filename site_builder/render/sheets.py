@@ -41,7 +41,7 @@ def sheet(view: View, addresses: Addresses) -> dict[str, Any]:
             if key in data["stores"]
         },
         "json": {
-            **{name: _text(fixed[name]) for name in ("meta", "model", "features", "variants")},
+            **{name: _text(fixed[name]) for name in ("meta", "model", "features", "variants", "facts")},
             "opt_in_features": _text(file.opt_in_features),
             "dependencies": [_text(plain(entry)) for entry in file.dependencies],
             "hardware": {name: _text(plain(catalog.taxonomy.hardware_profiles[name])) for name in data["hardware"]},

@@ -2,6 +2,17 @@
 
 from site_builder.schema.base import KeyPath, Model
 from site_builder.schema.recipe import RecipeFile
-from site_builder.schema.vocabulary import Hardware, KvStore, Platforms, Site, Strategy, Taxonomy
+from site_builder.schema.vocabulary import DynamoRecipes, Hardware, KvStore, Platforms, Site, Strategy, Taxonomy
 
-__all__ = ["Hardware", "KeyPath", "KvStore", "Model", "Platforms", "RecipeFile", "Site", "Strategy", "Taxonomy"]
+__all__ = [
+    "DynamoRecipes",
+    "Hardware",
+    "KeyPath",
+    "KvStore",
+    "Model",
+    "Platforms",
+    "RecipeFile",
+    "Site",
+    "Strategy",
+    "Taxonomy",
+]

@@ -202,6 +202,24 @@ class Platforms(Model):
     platforms: list[Platform] = []
 
 
+class DynamoRecipe(Model):
+    """A deployment that NVIDIA publishes for Dynamo: on ``gpus`` GPUs of a hardware, aggregated or disaggregated."""
+
+    name: str
+    mode: Literal["aggregated", "disaggregated"]
+    hardware: str
+    gpus: int
+    precision: str = ""
+
+
+class DynamoRecipes(Model):
+    """What NVIDIA publishes for Dynamo with vLLM, by recipe id, as of a commit of its repository."""
+
+    commit: str = ""
+    license: str = ""
+    recipes: dict[str, list[DynamoRecipe]] = {}
+
+
 class Link(Model):
     label: str
     href: str
