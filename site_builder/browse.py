@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from site_builder.catalog import Catalog, Recipe
+from site_builder.evidence import statuses
 
 #: The filters of the browse page, in order, with what they are called.
 FACETS = {
@@ -62,7 +63,7 @@ class Browse:
 def entry_of(catalog: Catalog, recipe: Recipe) -> Entry:
     """A recipe as an entry of lists."""
     file, profiles = recipe.file, catalog.taxonomy.hardware_profiles
-    hardware = [name for name, status in file.meta.hardware.items() if status != "unsupported" and name in profiles]
+    hardware = [name for name, status in statuses(file).items() if status != "unsupported" and name in profiles]
     provider = file.meta.provider or recipe.id.split("/", 1)[0]
     precisions = sorted({variant.precision.lower() for variant in file.variants.values() if variant.precision})
     facets: dict[str, list[str]] = {
@@ -75,7 +76,17 @@ def entry_of(catalog: Catalog, recipe: Recipe) -> Entry:
     }
     checkpoints = [variant.model_id for variant in file.variants.values() if variant.model_id]
     names = [profiles[name].display_name for name in hardware]
-    words = [recipe.id, file.meta.title, provider, *file.meta.tasks, *precisions, *hardware, *names, *checkpoints]
+    words = [
+        recipe.id,
+        file.meta.title,
+        provider,
+        *file.meta.tasks,
+        *precisions,
+        *hardware,
+        *names,
+        *checkpoints,
+        *statuses(file).values(),
+    ]
     words += [file.model.architecture or "", file.model.parameter_count]
     meta = file.meta
     return Entry(

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from site_builder.compiler.fitting import why_not
+from site_builder.evidence import status_of
 from site_builder.plan import Axis, is_open, parameter_of, values_of
 from site_builder.query import PARAMETERS, canonical
 from site_builder.resolve import pick, resolve, settle
@@ -269,7 +270,7 @@ def _describe(view: View, axis: Axis, value: str) -> tuple[str, str, bool]:
     if name == "hardware":
         hardware = catalog.taxonomy.hardware_profiles[value]
         note = f"{hardware.gpu_count} × {hardware.gb_per_gpu:g} GB"
-        return hardware.display_name, note, file.meta.hardware.get(value) == "verified"
+        return hardware.display_name, note, status_of(file, value) == "verified"
     if name == "variant":
         variant = file.variants[value]
         return variant.name or value, f"{variant.vram_minimum_gb:g} GB", False

@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 from site_builder.collection import Collection
+from site_builder.evidence import status_of
 from site_builder.plan import axis_of, values_of
 from site_builder.shell import written
 from site_builder.sizing import whole
@@ -45,13 +46,12 @@ def layouts(view: View) -> list[dict[str, str]]:
 def hardware(view: View) -> list[dict[str, Any]]:
     """Every hardware that some variant runs on, with the GPUs of a node and its status."""
     profiles = view.collection.catalog.taxonomy.hardware_profiles
-    known = view.recipe.file.meta.hardware
     return [
         {
             "hardware": name,
             "name": profiles[name].display_name,
             "gpus": profiles[name].gpu_count,
-            "status": known.get(name, "supported"),
+            "status": status_of(view.recipe.file, name),
         }
         for name in view.offered_hardware
     ]

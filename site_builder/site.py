@@ -9,6 +9,7 @@ from typing import Any
 
 from site_builder.browse import Entry, entry_of, labels_of
 from site_builder.collection import Collection
+from site_builder.evidence import statuses
 from site_builder.render import as_html
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
@@ -141,7 +142,7 @@ def _entries(context: SiteContext, recipe_id: str) -> Iterator[dict[str, Any]]:
         "json": addresses.form(recipe_id, "json"),
         "markdown": addresses.form(recipe_id, "md"),
         "tasks": meta.tasks,
-        "hardware": meta.hardware,
+        "hardware": statuses(file),
         "variants": {key: variant.precision for key, variant in file.variants.items()},
         "min_vllm_version": file.model.min_vllm_version,
         "date_added": meta.date_added,

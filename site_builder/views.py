@@ -14,6 +14,7 @@ from site_builder.catalog import Recipe
 from site_builder.choices import ChoiceView, choices_of, closed_hardware
 from site_builder.collection import Collection
 from site_builder.evaluate import evaluate, facts_of
+from site_builder.evidence import status_of
 from site_builder.fit import APART, Fit, apart_text, fit_of
 from site_builder.placeholders import Placeholder, describe_placeholder, variables_in
 from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
@@ -130,8 +131,7 @@ class View:
 
     @property
     def hardware_status(self) -> str:
-        """verified, supported or unsupported; an unmentioned hardware is assumed to work."""
-        return self.recipe.file.meta.hardware.get(self.selection["hardware"], "supported")
+        return status_of(self.recipe.file, self.selection["hardware"])
 
     @property
     def precision(self) -> str:

@@ -39,6 +39,7 @@ export function asJson(view) {
     choices: view.onOffer,
     requests: view.requests.map(({ title, endpoint, text }) => ({ title, endpoint, command: text })),
     fit: fit(view),
+    evidence: new Written(texts.evidence[selection.hardware]),
     links: links(view),
     model: extended(texts.model, { install: install(view) }),
     features: new Written(texts.features),

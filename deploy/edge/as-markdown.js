@@ -157,10 +157,7 @@ function* fit(view) {
   } else yield "No memory floor is published for this variant.\n";
   yield `${view.estimate.join("\n")}\n`;
   yield "## Evidence\n";
-  const { name, verified } = view.data.hardware[view.selection.hardware];
-  yield verified
-    ? `The recipe was verified on ${name}.\n`
-    : `Nobody has recorded a run on ${name}; it is assumed to work.\n`;
+  yield `${view.data.hardware[view.selection.hardware].evidence}\n`;
 }
 
 /** A fenced block whose fence is longer than any in the text. */

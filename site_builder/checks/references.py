@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from site_builder.catalog import Catalog, Recipe
 from site_builder.errors import Problem, Severity, suggestion
+from site_builder.evidence import statuses
 from site_builder.schema import KeyPath
 from site_builder.schema.recipe import PrecisionHardware
 
-STATUSES = ("verified", "supported", "unsupported")
+STATUSES = ("verified", "smoke", "inherited", "supported", "unsupported")
 #: The tasks of omni recipes that are known by their id alone.
 OMNI_TASKS = frozenset({"t2i", "i2i", "t2v", "i2v", "ti2v", "t2a"})
 
@@ -117,7 +118,7 @@ class _Recipe:
     def _meta(self) -> Iterator[Problem]:
         meta = self.file.meta
         yield from self._check(meta.hardware, self.hardware, ("meta", "hardware"))
-        for name, status in meta.hardware.items():
+        for name, status in statuses(self.file).items():
             if status not in STATUSES:
                 hint = suggestion(status, STATUSES) or f"; use {', '.join(STATUSES)}"
                 yield self._problem(("meta", "hardware", name), f'the status "{status}" of {name} is not defined{hint}')

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from site_builder.evidence import status_of
 from site_builder.plan import LARGEST
 from site_builder.schema.recipe import RecipeFile, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy, Taxonomy
@@ -45,10 +46,9 @@ def why_not(recipe: RecipeFile, variant: Variant, hardware_id: str, hardware: Ha
         return f"{variant.precision or 'this precision'} needs {' '.join(word for word in (brand, generation) if word)}"
     if variant.supported_hardware and hardware_id not in variant.supported_hardware:
         return f"it runs on {', '.join(variant.supported_hardware)} only"
-    status = recipe.meta.hardware.get(hardware_id)
-    if status == "unsupported":
+    if status_of(recipe, hardware_id) == "unsupported":
         return "the recipe marks it as unsupported"
-    if hardware.restricted and status is None:
+    if hardware.restricted and hardware_id not in recipe.meta.hardware:
         return "the recipe does not name it"
     if not hardware.scalable and recipe.omni is None and variant.vram_minimum_gb > hardware.vram_gb:
         return f"{variant.vram_minimum_gb:g} GB are needed and it has {hardware.vram_gb:g} GB"

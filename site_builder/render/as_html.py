@@ -18,6 +18,7 @@ from site_builder.assets import ROOT, Assets, load_assets
 from site_builder.browse import Browse, Entry
 from site_builder.choices import OptionView
 from site_builder.compare import joined
+from site_builder.evidence import evidence_text
 from site_builder.fit import lines_of
 from site_builder.plan import Adjustment
 from site_builder.query import LOADS
@@ -129,6 +130,7 @@ def recipe_page(view: View, around: Surroundings) -> str:
             picture=around.addresses.full(f"pictures/{view.id}.png"),
             page_json=embedded(page_data(view, around.addresses)),
             links=known,
+            evidence=evidence_text(view.recipe.file, view.selection["hardware"], view.hardware.display_name),
             fit_lines=lines_of(view.fit, view.hardware.display_name),
             settled_pairs=[pair for pair in parse_qsl(view.query) if pair[0] not in LOADS],
             exports=[target for target in EXPORTS if target.key in known],

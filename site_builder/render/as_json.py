@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import orjson
 
+from site_builder.evidence import document as evidence
 from site_builder.plan import Command
 from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.schema.base import Model
@@ -64,6 +65,7 @@ def parts(view: View, addresses: Addresses) -> dict[str, Any]:
             {"title": entry.title, "endpoint": entry.endpoint, "command": entry.text} for entry in view.requests
         ],
         "fit": fit(view),
+        "evidence": evidence(view.recipe.file, view.selection["hardware"], view.hardware.display_name),
         "links": links(view, addresses),
         "model": {**fixed["model"], "install": _install(view)},
         "features": fixed["features"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from site_builder.evidence import evidence_text
 from site_builder.fit import lines_of
 from site_builder.plan import Adjustment
 from site_builder.render.as_json import prepared_strategies
@@ -190,12 +191,7 @@ def _fit(view: View) -> Iterator[str]:
         yield "No memory floor is published for this variant.\n"
     yield "\n".join(lines_of(view.fit, view.hardware.display_name)) + "\n"
     yield "## Evidence\n"
-    name = view.hardware.display_name
-    status = view.hardware_status
-    if status == "verified":
-        yield f"The recipe was verified on {name}.\n"
-    else:
-        yield f"Nobody has recorded a run on {name}; it is assumed to work.\n"
+    yield evidence_text(view.recipe.file, view.selection["hardware"], view.hardware.display_name) + "\n"
 
 
 def _block(text: str, language: str = "bash") -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from site_builder.choices import description_of, facets_of
+from site_builder.evidence import evidence_text, status_of
 from site_builder.fit import shapes_of
 from site_builder.placeholders import PLACEHOLDERS, describe_placeholder, variables_in
 from site_builder.plan import parameter_of
@@ -53,7 +54,8 @@ def answer_data(view: View) -> dict[str, Any]:
                 "gb": whole(profile.vram_gb),
                 "gpu_gb": whole(profile.gb_per_gpu),
                 "brand": profile.brand.lower(),
-                "verified": file.meta.hardware.get(name) == "verified",
+                "verified": status_of(file, name) == "verified",
+                "evidence": evidence_text(file, name, profile.display_name),
             }
             for name, profile in profiles.items()
         },

@@ -234,6 +234,21 @@ class Fit(TypedDict):
 
 
 @closed
+class EvidenceRecord(TypedDict):
+    """What is recorded of the chosen hardware, and as a sentence. ``stale``: it is older than the recipe."""
+
+    hardware: str
+    status: str
+    vllm: str | None
+    image: str | None
+    date: str | None
+    source: str | None
+    note: str | None
+    stale: bool
+    text: str
+
+
+@closed
 class Pip(TypedDict):
     command: str
     note: str | None
@@ -286,6 +301,7 @@ class Recipe(TypedDict):
     choices: dict[str, Any]
     requests: list[Request]
     fit: Fit
+    evidence: EvidenceRecord
     links: dict[str, str]
     model: RecipeModel
     features: dict[str, Feature]

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from site_builder.evidence import document as evidence
 from site_builder.render.as_json import fixed_parts, plain
 from site_builder.render.exports import EXPORTS
 from site_builder.render.guide import moved_down
@@ -42,6 +43,9 @@ def sheet(view: View, addresses: Addresses) -> dict[str, Any]:
         },
         "json": {
             **{name: _text(fixed[name]) for name in ("meta", "model", "features", "variants", "facts")},
+            "evidence": {
+                name: _text(evidence(file, name, profile["name"])) for name, profile in data["hardware"].items()
+            },
             "opt_in_features": _text(file.opt_in_features),
             "dependencies": [_text(plain(entry)) for entry in file.dependencies],
             "hardware": {name: _text(plain(catalog.taxonomy.hardware_profiles[name])) for name in data["hardware"]},

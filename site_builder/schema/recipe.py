@@ -24,6 +24,17 @@ class PlatformUse(Model):
     script: str = ""
 
 
+class Evidence(Model):
+    """What is known of a recipe on a hardware: how far it was tried, and with which vLLM, image, when and by whom."""
+
+    status: Text = ""
+    vllm: Text = ""
+    image: str = ""
+    date: str = ""
+    source: str = ""
+    note: str = ""
+
+
 class Meta(Model):
     title: str
     slug: str = ""
@@ -37,7 +48,7 @@ class Meta(Model):
     related_recipes: list[str] = []
     default_hardware: str | None = None
     platforms: list[str | PlatformUse] = []
-    hardware: dict[str, Text] = {}
+    hardware: dict[str, Text | Evidence] = {}
 
 
 class InstallWay(Model):

@@ -146,6 +146,7 @@ export class Panel {
     meter.value = facts.floor;
     write("fit-text", facts.floorText);
     this.estimate(facts);
+    write("evidence", this.data.hardware[this.selection.hardware].evidence);
     this.frames(false);
     this.commands();
     this.draws += 1;
