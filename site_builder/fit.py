@@ -27,8 +27,6 @@ from site_builder.sizing import (
 if TYPE_CHECKING:
     from site_builder.views import View
 
-#: The percentage from which a published floor and the estimate disagree.
-APART = 25
 #: Bits of a cache element by what an argument calls it.
 _BITS = {"auto": 16, "bfloat16": 16, "float16": 16, "fp8": 8, "fp8_e4m3": 8, "fp8_e5m2": 8}
 #: The length of a request where nothing says another.

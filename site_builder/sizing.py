@@ -17,6 +17,8 @@ from typing import TypedDict
 from site_builder.schema.recipe import Architecture, Group
 
 GIB = 2**30
+#: The percentage from which a published floor and the estimate disagree.
+APART = 25
 #: Bits of a stored weight with its scales, in sixteenths of a bit so that numbers stay whole.
 _SIXTEENTHS = {
     "bf16": 256,

@@ -15,7 +15,7 @@ from site_builder.choices import ChoiceView, choices_of, closed_hardware
 from site_builder.collection import Collection
 from site_builder.evaluate import evaluate, facts_of
 from site_builder.evidence import status_of
-from site_builder.fit import APART, Fit, apart_text, fit_of
+from site_builder.fit import Fit, apart_text, fit_of
 from site_builder.placeholders import Placeholder, describe_placeholder, variables_in
 from site_builder.plan import Adjustment, Command, Plan, axis_of, parameter_of, values_of
 from site_builder.query import PARAMETERS, canonical, configuration, parse_query, read_loads, split_query
@@ -24,7 +24,7 @@ from site_builder.resolve import on_offer, resolve
 from site_builder.schema.recipe import Dependency, HardwareNote, InstallWay, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
 from site_builder.shell import docker_lines, export_text, shell_text, written
-from site_builder.sizing import whole
+from site_builder.sizing import APART, whole
 
 _TITLES = {
     "serve": "Serve",

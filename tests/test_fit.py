@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from site_builder.checks import check
 from site_builder.collection import Collection
 from site_builder.fit import gib, lines_of
 from site_builder.render import as_json, as_markdown
@@ -104,3 +105,16 @@ def test_sentences(own_collection: Collection) -> None:
         92,
         92,
     ]
+
+
+def test_check_names_a_floor_that_shapes_contradict(own_collection: Collection) -> None:
+    catalog = own_collection.catalog
+    assert [problem for problem in check(own_collection) if "architecture" in problem.message] == []
+    recipe = catalog.recipes[KIMI]
+    variant = recipe.file.variants["default"].model_copy(update={"vram_minimum_gb": 1200})
+    file = recipe.file.model_copy(update={"variants": {**recipe.file.variants, "default": variant}})
+    recipes = {**catalog.recipes, KIMI: replace(recipe, file=file)}
+    moved = replace(own_collection, catalog=replace(catalog, recipes=recipes))
+    (found,) = [problem for problem in check(moved) if "architecture" in problem.message]
+    assert found.path == f"models/{KIMI}.yaml"
+    assert "need 41 % less than this floor; correct one of the two" in found.message

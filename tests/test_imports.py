@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "catalog": CATALOG,
     "plan": set(),
     "compiler": SCHEMA | PLAN | {"compiler", "evidence"},
-    "checks": COMPILER | {"checks", "collection", "evaluate", "evidence", "resolve"},
+    "checks": COMPILER | {"checks", "collection", "evaluate", "evidence", "resolve", "sizing"},
     "resolve": PLAN,
     "evaluate": PLAN,
     "shell": PLAN,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from site_builder.catalog import Catalog, Recipe
 from site_builder.compiler.fitting import Fitting, why_not
 from site_builder.errors import Problem
+from site_builder.sizing import APART, difference, weights_of
 
 #: The one spelling of a date; Python would also take ``20260131`` and ``2026-W05``.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
@@ -25,6 +26,7 @@ def fact_problems(catalog: Catalog) -> Iterator[Problem]:
             yield _problem(recipe, ("meta", "slug"), f'the slug "{slug}" is that of {slugs[slug]} too; choose another')
         slugs.setdefault(slug, recipe_id)
         yield from _checkpoints(recipe)
+        yield from _floors(recipe)
 
 
 def _problem(recipe: Recipe, path: tuple[str, ...], message: str) -> Problem:
@@ -64,3 +66,17 @@ def _variants(catalog: Catalog, recipe: Recipe) -> Iterator[Problem]:
         if not variant.vram_minimum_gb and recipe.file.omni is None:
             message = f'variant "{key}" has no vram_minimum_gb, so nobody can tell whether it fits'
             yield _problem(recipe, ("variants", key), message)
+
+
+def _floors(recipe: Recipe) -> Iterator[Problem]:
+    """Floors that the shapes of the model contradict: one of the two is wrong."""
+    shape = recipe.file.architecture
+    for key, variant in recipe.file.variants.items():
+        weights = weights_of(shape, key, variant.precision) if shape and not shape.unknown else None
+        if weights is None or not variant.vram_minimum_gb:
+            continue
+        apart = difference(variant.vram_minimum_gb, weights)
+        if abs(apart) >= APART:
+            line = ("variants", key, "vram_minimum_gb")
+            message = f"the weights of the shapes in architecture need {abs(apart)} % {'more' if apart > 0 else 'less'}"
+            yield _problem(recipe, line, f"{message} than this floor; correct one of the two")

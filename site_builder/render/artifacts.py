@@ -7,11 +7,11 @@ from typing import Any
 
 from site_builder.collection import Collection
 from site_builder.errors import SiteError
-from site_builder.fit import APART, shapes_of
+from site_builder.fit import shapes_of
 from site_builder.render.as_json import fit, links
 from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.serving_facts import environment, hardware, layouts, source, tested_flags
-from site_builder.sizing import total
+from site_builder.sizing import APART, total
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
 
