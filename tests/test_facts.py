@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 from site_builder.collection import Collection
 from site_builder.render import facts as rendered
@@ -142,6 +143,8 @@ def test_their_forms(small: Collection) -> None:
     with running(SiteContext(small, Addresses("https://e.org"), Theme())) as client:
         found = client.get("/acme/Big-MoE/facts.json").json()
         assert found["facts"] == client.get("/acme/Big-MoE.json?hardware=h200").json()["facts"]
+        recipe = client.get("/acme/Big-MoE").text
+        assert all(escape(entry["answer"]) in recipe for entry in found["facts"]["questions"])
         page = client.get("/acme/Big-MoE/facts")
         assert '"@type":"FAQPage"' in page.text
         markdown = client.get("/acme/Big-MoE/facts.md").text

@@ -29,6 +29,7 @@ from site_builder.render.for_web import linked_data
 from site_builder.render.guide import highlighted, read
 from site_builder.render.page_data import embedded, page_data
 from site_builder.schema.vocabulary import Site
+from site_builder.serving_facts import facts_of
 from site_builder.shell import quote
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
@@ -130,6 +131,7 @@ def recipe_page(view: View, around: Surroundings) -> str:
             picture=around.addresses.full(f"pictures/{view.id}.png"),
             page_json=embedded(page_data(view, around.addresses)),
             links=known,
+            facts=facts_of(view),
             evidence=evidence_text(view.recipe.file, view.selection["hardware"], view.hardware.display_name),
             fit_lines=lines_of(view.fit, view.hardware.display_name),
             settled_pairs=[pair for pair in parse_qsl(view.query) if pair[0] not in LOADS],
