@@ -27,7 +27,9 @@ def command(page: Any) -> str:
 
 def choose(page: Any, axis: str, value: str = "") -> None:
     page.click(f'.builder a[data-axis="{axis}"][data-value="{value}"]')
-    page.wait_for_timeout(100)  # the address follows after the paint
+    # The address follows after the paint: a frame, and a task after it, however busy the machine is.
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))")
+    page.wait_for_timeout(100)
 
 
 def expected(view: Any, number: int = 0) -> str:
