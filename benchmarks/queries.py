@@ -10,8 +10,8 @@ from site_builder.plan import Plan, parameter_of, values_of
 from site_builder.query import PARAMETERS
 from site_builder.views import answer
 
-#: Ranks only say which process is shown first.
 _COMMON = ("hardware", "variant", "strategy", "features")
+#: Ranks only say which process is shown first.
 _NAMED = [name for name, kind in PARAMETERS.items() if kind != "rank"]
 
 

@@ -6,13 +6,15 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from site_builder.catalog import Catalog, Recipe, load
 from site_builder.compiler import Grammar, compile_plan
 from site_builder.errors import ContentError, Problem, UnknownRecipe, closest
 from site_builder.plan import Plan, axis_of
 from site_builder.resolve import pick
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,12 @@ class Collection:
     problems: tuple[Problem, ...]
     #: What the formats write once for a recipe and use in every answer, by what it is.
     written: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What ``make`` gives, worked out when it is first asked for; it lives as long as the collection does."""
+        if key not in self.written:
+            self.written[key] = make()
+        return cast(Made, self.written[key])
 
     @cached_property
     def grammar(self) -> Grammar:

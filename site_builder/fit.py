@@ -47,7 +47,13 @@ class Fit:
 
     @property
     def bar(self) -> dict[str, int]:
-        return bar_of(self.estimate)
+        """The parts of a GPU's memory in thousandths: weights, what else vLLM takes, and the cache."""
+        found = self.estimate
+        if found is None:
+            return {"weights": 0, "rest": 0, "cache": 0}
+        rest = found["activations_bytes"] + found["other_bytes"] + found["graphs_bytes"]
+        parts = {"weights": found["weights_bytes"], "rest": rest, "cache": found["cache_bytes"]}
+        return {name: max(0, min(1000, size * 1000 // found["memory_bytes"])) for name, size in parts.items()}
 
     @property
     def fits(self) -> bool | None:
@@ -57,10 +63,7 @@ class Fit:
 
 def shapes_of(view: View) -> dict[str, Any]:
     """What is worked out once for a recipe: ``unknown``, or the cache and the weights of each variant."""
-    known = view.collection.written
-    if ("shapes", view.id) not in known:
-        known["shapes", view.id] = _shapes(view)
-    return dict(known["shapes", view.id])
+    return view.collection.once(("shapes", view.id), lambda: _shapes(view))
 
 
 def _shapes(view: View) -> dict[str, Any]:
@@ -136,15 +139,6 @@ def gib(size: int) -> str:
     """Bytes as GiB with one decimal."""
     tenths = math.floor(abs(size) * 10 / GIB + 0.5)
     return f"{'-' if size < 0 and tenths else ''}{tenths // 10}.{tenths % 10}"
-
-
-def bar_of(found: Estimate | None) -> dict[str, int]:
-    """The parts of a GPU's memory in thousandths: weights, what else vLLM takes, and the cache."""
-    if found is None:
-        return {"weights": 0, "rest": 0, "cache": 0}
-    rest = found["activations_bytes"] + found["other_bytes"] + found["graphs_bytes"]
-    parts = {"weights": found["weights_bytes"], "rest": rest, "cache": found["cache_bytes"]}
-    return {name: max(0, min(1000, size * 1000 // found["memory_bytes"])) for name, size in parts.items()}
 
 
 def lines_of(fit: Fit, gpu: str) -> list[str]:

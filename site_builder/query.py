@@ -35,9 +35,10 @@ PARAMETERS = {
 
 
 #: Parameters that say how to answer, not what: ``process`` is the one that an export is of.
-OTHERS = ("strict", "process", "context", "concurrency")
+OTHERS = ("strict", "process")
 #: Numbers that say what has to fit, and their range: the tokens of a request, and requests at once.
 LOADS = {"context": (1, 10_000_000), "concurrency": (1, 100_000)}
+_KNOWN = (*PARAMETERS, *OTHERS, *LOADS)
 
 
 def split_query(text: str) -> tuple[dict[str, str], list[Adjustment]]:
@@ -68,7 +69,7 @@ def parse_query(plan: Plan, parameters: Mapping[str, str]) -> Query:
     asked: dict[str, str] = {}
     notes: list[Adjustment] = []
     for name, value in sorted(parameters.items()):
-        if name not in PARAMETERS and name not in OTHERS:
+        if name not in _KNOWN:
             notes.append(_note(name, value, "", f"it is no parameter; known are {', '.join(PARAMETERS)}"))
     for name, axes in _by_parameter(plan).items():
         kind, text = PARAMETERS[name], parameters.get(name, "").strip()
@@ -149,7 +150,7 @@ def _by_parameter(plan: Plan) -> dict[str, list[Axis]]:
     """The axes of every parameter, in canonical order; none for a choice that the plan does not have."""
     found: dict[str, list[Axis]] = {name: [] for name in PARAMETERS}
     for axis in plan["axes"]:
-        found[axis.get("parameter") or axis["id"]].append(axis)
+        found[parameter_of(axis)].append(axis)
     return found
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from site_builder.compiler.benchmark import benchmark_command
 from site_builder.evaluate import word
@@ -65,10 +65,8 @@ class Example:
 
 def examples_of(view: View, task: str, hardware: str) -> Sequence[Example]:
     """The examples for a task of an omni recipe on a hardware; of other recipes, the same for all. Plainest first."""
-    known, key = view.collection.written, ("examples", view.id, task, hardware if view.recipe.file.omni else "")
-    if key not in known:
-        known[key] = list(_examples(view.recipe.file, task, hardware))
-    return cast(Sequence[Example], known[key])
+    key = ("examples", view.id, task, hardware if view.recipe.file.omni else "")
+    return view.collection.once(key, lambda: list(_examples(view.recipe.file, task, hardware)))
 
 
 def _examples(file: RecipeFile, task: str, hardware: str) -> Iterator[Example]:

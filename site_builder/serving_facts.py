@@ -8,7 +8,7 @@ from typing import Any
 
 from site_builder.collection import Collection
 from site_builder.evidence import status_of
-from site_builder.plan import axis_of, values_of
+from site_builder.plan import Command, axis_of, values_of
 from site_builder.shell import written
 from site_builder.sizing import whole
 from site_builder.views import View, answer
@@ -57,33 +57,24 @@ def hardware(view: View) -> list[dict[str, Any]]:
     ]
 
 
-def tested_flags(view: View) -> list[str]:
-    """The words of the default command after its program and model, without those that say parallel sizes."""
-    default = answer(view.collection, view.id, {"variant": view.selection["variant"]})
-    command = next(one for one in default.commands if one["argv"] and one["role"] != "router")
-    return [word for line in command["lines"][1:] if line[0] not in view.plan["sizes"] for word in line]
+def first_server(view: View) -> Command | None:
+    """The first command that is neither content's own text nor a router."""
+    return next((one for one in view.commands if one["argv"] and one["role"] != "router"), None)
 
 
-def environment(view: View) -> dict[str, str]:
-    default = answer(view.collection, view.id, {"variant": view.selection["variant"]})
-    return next((one["env"] for one in default.commands if one["argv"] and one["role"] != "router"), {})
+def unsized(view: View) -> list[list[str]]:
+    """The lines of the first server without those that say parallel sizes: they are the reader's to choose."""
+    command = first_server(view)
+    return [line for line in command["lines"] if line[0] not in view.plan["sizes"]] if command else []
 
 
 def features(view: View) -> list[dict[str, Any]]:
-    """Every feature of the recipe, and whether the default configuration has it."""
-    default = answer(view.collection, view.id, "")
-    on = default.configuration.get("features", [])
+    """Every feature of the recipe, and whether this configuration has it."""
+    on = view.configuration.get("features", [])
     return [
         {"feature": key, "description": feature.description, "default": key in on}
         for key, feature in view.recipe.file.features.items()
     ]
-
-
-def default_command(view: View) -> str:
-    """The default command without parallel sizes: those are the reader's to choose."""
-    default = answer(view.collection, view.id, "")
-    command = next(one for one in default.commands if one["argv"] and one["role"] != "router")
-    return written([line for line in command["lines"] if line[0] not in view.plan["sizes"]], command["indent"])
 
 
 def dynamo(view: View) -> list[dict[str, Any]] | None:
@@ -94,32 +85,28 @@ def dynamo(view: View) -> list[dict[str, Any]] | None:
     return [entry.model_dump() for entry in known.recipes.get(view.id, [])]
 
 
-def questions(view: View) -> list[tuple[str, str]]:
-    """What people ask of a recipe, with the answers that it gives."""
-    title, file = view.recipe.file.meta.title, view.recipe.file
-    found = [
-        (f"How much GPU memory does {title} need?", _memory(view)),
-        (f"Which layouts does the recipe of {title} have?", _listed([entry["name"] for entry in layouts(view)])),
-        (f"On which hardware is {title} verified?", _verified(view)),
+def questions(view: View, facts: dict[str, Any]) -> list[dict[str, str]]:
+    """What people ask of a recipe, with the answers that its facts give."""
+    title = view.recipe.file.meta.title
+    verified = [
+        f"{entry['name']} ({entry['gpus']} GPUs)" for entry in facts["hardware"] if entry["status"] == "verified"
     ]
-    if file.model.min_vllm_version:
-        found.append((f"Which version of vLLM serves {title}?", f"vLLM {file.model.min_vllm_version} or newer."))
-    published = dynamo(view)
-    if published is not None:
-        found.append((f"Does NVIDIA publish a Dynamo recipe for {title}?", _dynamo_text(published)))
-    return [(question, text) for question, text in found if text]
+    version, published = facts["min_vllm_version"], facts["dynamo"]
+    found = {
+        f"How much GPU memory does {title} need?": _memory(facts["floors"]),
+        f"Which layouts does the recipe of {title} have?": _listed([entry["name"] for entry in facts["layouts"]]),
+        f"On which hardware is {title} verified?": _listed(verified) or "On none: nobody has recorded a run.",
+        f"Which version of vLLM serves {title}?": f"vLLM {version} or newer." if version else "",
+        f"Does NVIDIA publish a Dynamo recipe for {title}?": "" if published is None else _dynamo_text(published),
+    }
+    return [{"question": question, "answer": text} for question, text in found.items() if text]
 
 
-def _memory(view: View) -> str:
-    known = [f"{entry['floor_gb']} GB ({entry['precision']})" for entry in floors(view) if entry["floor_gb"]]
-    if not known:
+def _memory(known: list[dict[str, Any]]) -> str:
+    names = [f"{entry['floor_gb']} GB ({entry['precision']})" for entry in known if entry["floor_gb"]]
+    if not names:
         return "No floor is published."
-    return f"The published floor is {_listed(known)[:-1]}, across the whole replica: enough to load the weights."
-
-
-def _verified(view: View) -> str:
-    names = [f"{entry['name']} ({entry['gpus']} GPUs)" for entry in hardware(view) if entry["status"] == "verified"]
-    return _listed(names) if names else "On none: nobody has recorded a run."
+    return f"The published floor is {_listed(names)[:-1]}, across the whole replica: enough to load the weights."
 
 
 def _dynamo_text(published: list[dict[str, Any]]) -> str:
@@ -137,21 +124,21 @@ def _listed(names: list[str]) -> str:
 
 def facts_of(view: View) -> dict[str, Any]:
     """Everything of this module for a recipe, worked out once."""
-    known = view.collection.written
-    if ("facts", view.id) not in known:
-        known["facts", view.id] = {
-            "floors": floors(view),
-            "layouts": layouts(view),
-            "hardware": hardware(view),
-            "features": features(view),
-            "command": default_command(view),
-            "min_vllm_version": view.recipe.file.model.min_vllm_version or None,
-            "dynamo": dynamo(view),
-            "questions": [{"question": question, "answer": text} for question, text in questions(view)],
-            "source": source(view.collection, view.id),
-        }
-    found: dict[str, Any] = known["facts", view.id]
-    return found
+    return view.collection.once(("facts", view.id), lambda: _facts(answer(view.collection, view.id, "")))
+
+
+def _facts(default: View) -> dict[str, Any]:
+    command = first_server(default)
+    facts = {
+        "floors": floors(default),
+        "layouts": layouts(default),
+        "hardware": hardware(default),
+        "features": features(default),
+        "command": written(unsized(default), command["indent"] if command else 0),
+        "min_vllm_version": default.recipe.file.model.min_vllm_version or None,
+        "dynamo": dynamo(default),
+    }
+    return {**facts, "questions": questions(default, facts), "source": source(default.collection, default.id)}
 
 
 def source(collection: Collection, recipe_id: str) -> dict[str, str | None]:
@@ -165,10 +152,7 @@ def commits(collection: Collection) -> dict[str, str]:
 
     An image has no repository: there ``SOURCE_COMMIT`` says which commit it was made from.
     """
-    if "commits" not in collection.written:
-        collection.written["commits"] = _commits(str(collection.catalog.folder))
-    found: dict[str, str] = collection.written["commits"]
-    return found
+    return collection.once("commits", lambda: _commits(str(collection.catalog.folder)))
 
 
 def _commits(folder: str) -> dict[str, str]:

@@ -61,7 +61,6 @@ class Cache(TypedDict):
     the size in bytes of a layer's state, of which tensor parallelism takes a part.
     """
 
-    layers: int
     full: int
     sliding: int
     mamba: int
@@ -154,7 +153,6 @@ def cache_of(shape: Architecture) -> Cache:
     value = shape.linear_num_value_heads * shape.linear_value_head_dim
     convolution = (2 * key + value) * max(shape.linear_conv_kernel_dim - 1, 0) * 2
     return {
-        "layers": shape.num_hidden_layers,
         "full": layers.full if layers else shape.num_hidden_layers,
         "sliding": layers.sliding if layers else 0,
         "mamba": layers.mamba if layers else 0,
@@ -200,22 +198,25 @@ def request_bytes(cache: Cache, spread: Spread, length: int) -> int:
     return one * (full * length + sliding * min(length, cache["window"]))
 
 
-def page_bytes(cache: Cache, spread: Spread) -> int:
-    """The bytes of one block in a group of layers, where states and tokens share blocks; else 0.
+def block_tokens(cache: Cache, spread: Spread) -> int:
+    """The tokens of a block, where states and tokens share blocks; else 0.
 
     A block has room for a state, and for a multiple of 16 tokens.
     """
     if not cache["mamba"] or not cache["full"]:
         return 0
-    one = layer_bytes(cache, spread)
-    tokens = math.ceil(math.ceil(cache["state"] / spread["tp"]) / (16 * one)) * 16
-    return tokens * one * math.ceil(cache["full"] / spread["pp"])
+    return math.ceil(math.ceil(cache["state"] / spread["tp"]) / (16 * layer_bytes(cache, spread))) * 16
+
+
+def page_bytes(cache: Cache, spread: Spread) -> int:
+    """The bytes of one block in a group of layers, where states and tokens share blocks; else 0."""
+    return block_tokens(cache, spread) * layer_bytes(cache, spread) * math.ceil(cache["full"] / spread["pp"])
 
 
 def blocks_of(cache: Cache, spread: Spread, length: int) -> int:
     """The blocks of a request, where states and tokens share blocks."""
-    tokens = page_bytes(cache, spread) // (layer_bytes(cache, spread) * math.ceil(cache["full"] / spread["pp"]))
-    return math.ceil(length / tokens) + math.ceil(cache["mamba"] / cache["full"]) * _STATE_BLOCKS
+    states = math.ceil(cache["mamba"] / cache["full"]) * _STATE_BLOCKS
+    return math.ceil(length / block_tokens(cache, spread)) + states
 
 
 def cached_tokens(cache: Cache, spread: Spread, budget: int, length: int) -> int:
@@ -272,7 +273,7 @@ def estimate(parts: tuple[Weights, Cache], spread: Spread, gigabytes: float, len
 
 def weights_of_replica(weights: Weights, spread: Spread) -> int:
     """The bytes of all GPUs of a replica: data parallel ranks repeat what expert parallelism does not divide."""
-    rest = weights["embeddings"] + weights["attention"] + weights["mlp"] + weights["shared"]
+    rest = total(weights) - weights["experts"]
     return rest * spread["dp"] + weights["experts"] * (1 if spread["ep"] else spread["dp"])
 
 

@@ -2,12 +2,10 @@
 // site_builder/site.py.
 import { evaluate, factsOf } from "../../static/js/plan/evaluate.js";
 import { axisOf, parameterOf } from "../../static/js/plan/plan.js";
-import { canonical, configuration, parseQuery, readLoads, splitQuery } from "../../static/js/plan/query.js";
+import { PARAMETERS, canonical, configuration, parseQuery, readLoads, splitQuery, trim } from "../../static/js/plan/query.js";
 import { onOffer, pick, resolve } from "../../static/js/plan/resolve.js";
 import { dockerLines, exportText, shellText, written } from "../../static/js/plan/shell.js";
 import * as view from "../../static/js/view.js";
-
-const NUMBERS = ["nodes", "prefill_nodes", "decode_nodes", "prefill_rank", "decode_rank", "kv_instances", "kv_instance"];
 
 /** A sheet in the configuration of an address {id, variant, hardware, strategy} and its query. */
 export function answer(sheet, address, query) {
@@ -22,7 +20,7 @@ export function answer(sheet, address, query) {
   const commands = evaluate(plan, selection);
   const processes = view.processes(commands).map((process) => formsOf(process, facts));
   const adjustments = settled.adjustments.map((entry) => withUsed(plan, selection, entry));
-  const process = trimmed(parameters.process ?? "").toLowerCase();
+  const process = trim(parameters.process ?? "").toLowerCase();
   if (process && !processes.some((entry) => entry.id === process)) {
     const reason = `this deployment has no such process; it has ${processes.map((entry) => entry.id).join(", ")}`;
     adjustments.push({ parameter: "process", requested: process, used: "", reason });
@@ -84,13 +82,14 @@ function offered(plan, selection) {
   for (const axis of plan.axes) {
     const values = onOffer(axis, selection);
     const name = parameterOf(axis);
-    if (name === "features" || name === "advanced") {
+    const kind = PARAMETERS[name];
+    if (kind === "list") {
       found[name] ??= [];
       if (values.includes("on")) found[name].push(axis.member);
-    } else if (name === "fmode") {
+    } else if (kind === "pairs") {
       if (values.length) (found[name] ??= {})[axis.member] = values;
     } else if (values.length) {
-      found[name] = NUMBERS.includes(name) ? values.map(Number) : values;
+      found[name] = kind === "value" ? values : values.map(Number);
     }
   }
   return found;
@@ -102,11 +101,6 @@ export function defaultFeatures({ plan, query }) {
   const kept = Object.entries(asked).filter(([axis]) => !axis.startsWith("feature.") && !axis.startsWith("mode."));
   const settled = resolve(plan, { asked: Object.fromEntries(kept), notes: [] });
   return configuration(plan, settled.selection).features;
-}
-
-/** Without the white space around it, as Python knows it. */
-function trimmed(text) {
-  return text.replace(/^(?:[^\S\uFEFF]|[\x1C-\x1F\x85])+|(?:[^\S\uFEFF]|[\x1C-\x1F\x85])+$/g, "");
 }
 
 /** An address under the base of the site. */

@@ -10,7 +10,7 @@ from site_builder.errors import SiteError
 from site_builder.fit import shapes_of
 from site_builder.render.as_json import fit, links
 from site_builder.render.exports import EXPORTS, is_exported
-from site_builder.serving_facts import environment, hardware, layouts, source, tested_flags
+from site_builder.serving_facts import first_server, hardware, layouts, source, unsized
 from site_builder.sizing import APART, total
 from site_builder.urls import Addresses
 from site_builder.views import View, answer
@@ -47,10 +47,11 @@ def resolve(collection: Collection, asked: str, addresses: Addresses) -> dict[st
 
 
 def evidence(view: View, addresses: Addresses) -> dict[str, Any]:
+    command = first_server(view)
     return {
         "recipe": addresses.full(view.id, view.query),
-        "tested_flags": tested_flags(view),
-        "environment": environment(view),
+        "tested_flags": [word for line in unsized(view)[1:] for word in line],
+        "environment": command["env"] if command else {},
         "floor_gb": view.floor_gb or None,
         "layouts": layouts(view),
         "hardware": hardware(view),

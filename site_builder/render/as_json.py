@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -12,7 +12,7 @@ from site_builder.plan import Command
 from site_builder.render.exports import EXPORTS, is_exported
 from site_builder.schema.base import Model
 from site_builder.schema.vocabulary import Hardware, Strategy
-from site_builder.serving_facts import facts_of
+from site_builder.serving_facts import facts_of, first_server
 from site_builder.urls import Addresses
 from site_builder.views import ProcessView, View
 
@@ -26,7 +26,12 @@ def render(view: View, addresses: Addresses) -> str:
 
 def dump(value: object) -> str:
     """JSON as this site writes it: on one line, text as text."""
-    return orjson.dumps(value).decode() + "\n"
+    return compact(value) + "\n"
+
+
+def compact(value: object) -> str:
+    """The same inside another text."""
+    return orjson.dumps(value).decode()
 
 
 def document(view: View, addresses: Addresses) -> dict[str, Any]:
@@ -78,24 +83,23 @@ def parts(view: View, addresses: Addresses) -> dict[str, Any]:
 
 def fixed_parts(view: View, addresses: Addresses) -> Mapping[str, Any]:
     """The parts of an answer that no choice changes, worked out once for a recipe."""
-    known, key, file = view.collection.written, (view.id, addresses), view.recipe.file
-    if key not in known:
-        known[key] = {
-            "meta": plain(file.meta),
-            "model": {name: value for name, value in plain(file.model).items() if name != "install"},
-            "features": _fragment({key: plain(feature) for key, feature in file.features.items()}),
-            "facts": _fragment(facts_of(view)),
-            "variants": _fragment({key: _variant(view, key, addresses) for key in file.variants}),
-        }
-    return cast(Mapping[str, Any], known[key])
+    return view.collection.once((view.id, addresses), lambda: _fixed_parts(view, addresses))
+
+
+def _fixed_parts(view: View, addresses: Addresses) -> dict[str, Any]:
+    file = view.recipe.file
+    return {
+        "meta": plain(file.meta),
+        "model": {name: value for name, value in plain(file.model).items() if name != "install"},
+        "features": _fragment({key: plain(feature) for key, feature in file.features.items()}),
+        "facts": _fragment(facts_of(view)),
+        "variants": _fragment({key: _variant(view, key, addresses) for key in file.variants}),
+    }
 
 
 def block(view: View, part: Hardware | Strategy) -> orjson.Fragment:
-    """A part of the vocabulary, written once for all recipes; it lives as long as the collection does."""
-    known = view.collection.written
-    if id(part) not in known:
-        known[id(part)] = _fragment(plain(part))
-    return cast(orjson.Fragment, known[id(part)])
+    """A part of the vocabulary, written once for all recipes; its id is its own while the collection lives."""
+    return view.collection.once(id(part), lambda: _fragment(plain(part)))
 
 
 def _fragment(value: object) -> orjson.Fragment:
@@ -120,6 +124,12 @@ def links(view: View, addresses: Addresses) -> dict[str, str]:
         suffixes |= {target.key: target.suffix for target in known}
     forms = {key: addresses.form(view.id, suffix, view.query, view.file) for key, suffix in suffixes.items()}
     return {"page": addresses.full(view.id, view.query), **forms}
+
+
+def page_links(place: str, query: str, addresses: Addresses) -> dict[str, str]:
+    """A page and its two machine forms."""
+    forms = {key: addresses.form(place, suffix, query) for key, suffix in (("json", "json"), ("markdown", "md"))}
+    return {"page": addresses.full(place, query), **forms}
 
 
 def _install(view: View) -> dict[str, Any]:
@@ -184,7 +194,8 @@ def fit(view: View) -> dict[str, Any]:
 
 
 def _first_env(view: View) -> dict[str, str]:
-    return next((command["env"] for command in view.commands if command["argv"] and command["role"] != "router"), {})
+    command = first_server(view)
+    return command["env"] if command else {}
 
 
 def _process(process: ProcessView) -> dict[str, Any]:

@@ -178,7 +178,7 @@ class HardwareFact(TypedDict):
 
 @closed
 class Source(TypedDict):
-    """The file that a recipe is read from, and the commit of its folder; null where that has none."""
+    """The file that a recipe is read from, and the commit that last changed it; null where none is known."""
 
     path: str
     commit: str | None

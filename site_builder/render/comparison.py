@@ -10,7 +10,7 @@ from site_builder.choices import choices_of
 from site_builder.compare import SIDES, Cell, Comparison, Group, Pair, Row
 from site_builder.query import PARAMETERS
 from site_builder.render.as_html import Surroundings, plain_adjustments
-from site_builder.render.as_json import SCHEMA_VERSION, configuration, dump, links
+from site_builder.render.as_json import SCHEMA_VERSION, configuration, dump, links, page_links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.urls import Addresses
 from site_builder.views import View
@@ -43,9 +43,7 @@ def document(comparison: Comparison, addresses: Addresses) -> dict[str, Any]:
 def comparison_links(comparison: Comparison, addresses: Addresses) -> dict[str, str]:
     """The same comparison in every form, and with its sides exchanged."""
     return {
-        "page": addresses.full(comparison.id, comparison.query),
-        "json": addresses.form(comparison.id, "json", comparison.query),
-        "markdown": addresses.form(comparison.id, "md", comparison.query),
+        **page_links(comparison.id, comparison.query, addresses),
         "exchanged": addresses.full(comparison.id, Comparison(comparison.b, comparison.a).query),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from site_builder.render.as_html import Surroundings
-from site_builder.render.as_json import SCHEMA_VERSION, dump
+from site_builder.render.as_json import SCHEMA_VERSION, dump, page_links
 from site_builder.render.page_data import embedded
 from site_builder.serving_facts import facts_of
 from site_builder.urls import Addresses
@@ -15,12 +15,7 @@ from site_builder.views import View
 
 def as_json(view: View, addresses: Addresses) -> str:
     """The JSON text of the facts, ending in a newline."""
-    links = {
-        "page": addresses.full(f"{view.id}/facts"),
-        "json": addresses.form(f"{view.id}/facts", "json"),
-        "markdown": addresses.form(f"{view.id}/facts", "md"),
-        "recipe": addresses.full(view.id),
-    }
+    links = {**page_links(f"{view.id}/facts", "", addresses), "recipe": addresses.full(view.id)}
     return dump({"schema_version": SCHEMA_VERSION, "hf_id": view.id, "facts": facts_of(view), "links": links})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from site_builder.across import Across
 from site_builder.render.as_html import Surroundings, plain_adjustments
-from site_builder.render.as_json import SCHEMA_VERSION, dump, fit
+from site_builder.render.as_json import SCHEMA_VERSION, dump, fit, page_links
 from site_builder.render.as_markdown import adjustment_text
 from site_builder.urls import Addresses
 from site_builder.views import View
@@ -25,15 +25,7 @@ def document(found: Across, addresses: Addresses) -> dict[str, Any]:
         "query": found.query,
         "adjustments": found.adjustments,
         "rows": [_row(view, addresses) for view in found.rows],
-        "links": links(found, addresses),
-    }
-
-
-def links(found: Across, addresses: Addresses) -> dict[str, str]:
-    return {
-        "page": addresses.full(found.id, found.query),
-        "json": addresses.form(found.id, "json", found.query),
-        "markdown": addresses.form(found.id, "md", found.query),
+        "links": page_links(found.id, found.query, addresses),
     }
 
 
@@ -101,7 +93,7 @@ def page(found: Across, around: Surroundings) -> str:
             view=found.default,
             gpus=gpus,
             fit_text=fit_text,
-            links=links(found, around.addresses),
+            links=page_links(found.id, found.query, around.addresses),
             adjustments=plain_adjustments(found.adjustments),
         ),
     )

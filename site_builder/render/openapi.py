@@ -139,7 +139,7 @@ def _path(template: str, shown: bool) -> dict[str, Any]:
     content: dict[str, Any] = {kind: {"schema": _ref(shape) if shape else {"type": "string"}}}
     if kind == "application/yaml":
         content = {kind: {}}  # several documents in one file: no schema of one value describes them
-    if "/hardware" in template and "{hardware}" not in template:
+    if template.startswith("{org}/{repo}/hardware"):
         asked = [{"$ref": f"#/components/parameters/{name}"} for name in (*LOADS, "strict")]
     if "/compare" in template:
         asked = [{"$ref": f"#/components/parameters/{name}"} for name in ("a", "b", "strict")]

@@ -13,7 +13,7 @@ from site_builder.evidence import evidence_text, status_of
 from site_builder.fit import shapes_of
 from site_builder.placeholders import PLACEHOLDERS, describe_placeholder, variables_in
 from site_builder.plan import parameter_of
-from site_builder.render.as_json import dump
+from site_builder.render.as_json import compact
 from site_builder.requests import Example, examples_of
 from site_builder.sizing import whole
 from site_builder.urls import Addresses
@@ -113,5 +113,5 @@ def _names(view: View) -> list[str]:
 
 def embedded(value: object) -> Markup:
     """JSON that can stand inside a script element: nothing in it can end the element."""
-    text = dump(value).rstrip("\n")
+    text = compact(value)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))

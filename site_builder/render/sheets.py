@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from site_builder.evidence import document as evidence
-from site_builder.render.as_json import fixed_parts, plain
+from site_builder.render.as_json import compact, fixed_parts, plain
 from site_builder.render.exports import EXPORTS
 from site_builder.render.guide import moved_down
 from site_builder.render.page_data import answer_data
@@ -36,20 +34,20 @@ def sheet(view: View, addresses: Addresses) -> dict[str, Any]:
         "stores": {
             key: {
                 "master": store.mooncake_master.description if store.mooncake_master else None,
-                "config": _text(store.mooncake_store_config.config) if store.mooncake_store_config else None,
+                "config": compact(store.mooncake_store_config.config) if store.mooncake_store_config else None,
             }
             for key, store in catalog.kv_stores.items()
             if key in data["stores"]
         },
         "json": {
-            **{name: _text(fixed[name]) for name in ("meta", "model", "features", "variants", "facts")},
+            **{name: compact(fixed[name]) for name in ("meta", "model", "features", "variants", "facts")},
             "evidence": {
-                name: _text(evidence(file, name, profile["name"])) for name, profile in data["hardware"].items()
+                name: compact(evidence(file, name, profile["name"])) for name, profile in data["hardware"].items()
             },
-            "opt_in_features": _text(file.opt_in_features),
-            "dependencies": [_text(plain(entry)) for entry in file.dependencies],
-            "hardware": {name: _text(plain(catalog.taxonomy.hardware_profiles[name])) for name in data["hardware"]},
-            "strategies": {name: _text(plain(catalog.strategies[name])) for name in offered},
+            "opt_in_features": compact(file.opt_in_features),
+            "dependencies": [compact(plain(entry)) for entry in file.dependencies],
+            "hardware": {name: compact(plain(catalog.taxonomy.hardware_profiles[name])) for name in data["hardware"]},
+            "strategies": {name: compact(plain(catalog.strategies[name])) for name in offered},
         },
         "markdown": {
             "description": " ".join(file.meta.description.split()),
@@ -57,7 +55,3 @@ def sheet(view: View, addresses: Addresses) -> dict[str, Any]:
         },
         "guide": file.guide,
     }
-
-
-def _text(value: object) -> str:
-    return orjson.dumps(value).decode()

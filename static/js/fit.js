@@ -91,7 +91,7 @@ function estimate({ weights, cache }, spread, gigabytes, length) {
   const other = several ? Math.floor((GIB * 21) / 10) : Math.floor((GIB * 27) / 100);
   const budget = Math.floor((memory * spread.utilisation) / 100) - (found + activations + other + GIB);
   const tokens = cachedTokens(cache, spread, budget, length);
-  const rest = weights.embeddings + weights.attention + weights.mlp + weights.shared;
+  const rest = total(weights) - weights.experts;
   return {
     memory_bytes: memory,
     utilisation_percent: spread.utilisation,
@@ -110,16 +110,19 @@ function estimate({ weights, cache }, spread, gigabytes, length) {
 
 /** How many percent more than a published floor the weights × 1.2 are. */
 function difference(floor, weights) {
-  const total = weights.embeddings + weights.attention + weights.mlp + weights.experts + weights.shared;
-  return Math.floor(((total * 1.2) / (floor * 1e9) - 1) * 100 + 0.5);
+  return Math.floor(((total(weights) * 1.2) / (floor * 1e9) - 1) * 100 + 0.5);
+}
+
+/** The bytes of a checkpoint. */
+function total({ embeddings, attention, mlp, experts, shared }) {
+  return embeddings + attention + mlp + experts + shared;
 }
 
 /** The share of a GPU in hundredths that a vLLM of this version takes when it is not told. */
 function usualUtilisation(version) {
   const found = /^(\d+)\.(\d+)/.exec(version);
   if (!found) return 92;
-  const [major, minor] = [Number(found[1]), Number(found[2])];
-  return major < 0 || (major === 0 && minor < 26) ? 90 : 92;
+  return Number(found[1]) === 0 && Number(found[2]) < 26 ? 90 : 92;
 }
 
 function weightsPerGpu(weights, { tp, pp, dp, ep }) {
@@ -141,16 +144,18 @@ function requestBytes(cache, spread, length) {
   return layerBytes(cache, spread) * (full * length + sliding * Math.min(length, cache.window));
 }
 
-function pageBytes(cache, spread) {
+/** The tokens of a block, where states and tokens share blocks; else 0. */
+function blockTokens(cache, spread) {
   if (!cache.mamba || !cache.full) return 0;
-  const one = layerBytes(cache, spread);
-  const tokens = Math.ceil(Math.ceil(cache.state / spread.tp) / (16 * one)) * 16;
-  return tokens * one * Math.ceil(cache.full / spread.pp);
+  return Math.ceil(Math.ceil(cache.state / spread.tp) / (16 * layerBytes(cache, spread))) * 16;
+}
+
+function pageBytes(cache, spread) {
+  return blockTokens(cache, spread) * layerBytes(cache, spread) * Math.ceil(cache.full / spread.pp);
 }
 
 function blocksOf(cache, spread, length) {
-  const tokens = Math.floor(pageBytes(cache, spread) / (layerBytes(cache, spread) * Math.ceil(cache.full / spread.pp)));
-  return Math.ceil(length / tokens) + Math.ceil(cache.mamba / cache.full) * STATE_BLOCKS;
+  return Math.ceil(length / blockTokens(cache, spread)) + Math.ceil(cache.mamba / cache.full) * STATE_BLOCKS;
 }
 
 /** How many tokens a budget in bytes holds, where requests have `length` tokens. Products may exceed 2^53. */

@@ -87,7 +87,7 @@ export function facts(plan, data, selection, facts, commands, loads = {}) {
   };
 }
 
-/** The parts of a GPU's memory in thousandths: weights, what else vLLM takes, and the cache. Twin of bar_of in fit.py. */
+/** The parts of a GPU's memory in thousandths: weights, what else vLLM takes, and the cache. Twin of Fit.bar in fit.py. */
 export function bar(estimate) {
   if (!estimate) return { weights: 0, rest: 0, cache: 0 };
   const part = (bytes) => Math.max(0, Math.min(1000, Math.floor((bytes * 1000) / estimate.memory_bytes)));

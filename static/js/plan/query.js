@@ -25,7 +25,7 @@ export const PARAMETERS = {
   cuda: "value",
 };
 /** Parameters that say how to answer, not what. */
-const OTHERS = ["strict", "process", "context", "concurrency"];
+const OTHERS = ["strict", "process"];
 /** Numbers that say what has to fit, and their range: the tokens of a request, and requests at once. */
 export const LOADS = { context: [1, 10_000_000], concurrency: [1, 100_000] };
 
@@ -50,7 +50,7 @@ export function parseQuery(plan, parameters) {
   const asked = {};
   const notes = [];
   for (const name of Object.keys(parameters).sort(byCodePoint)) {
-    if (!Object.hasOwn(PARAMETERS, name) && !OTHERS.includes(name)) {
+    if (!Object.hasOwn(PARAMETERS, name) && !Object.hasOwn(LOADS, name) && !OTHERS.includes(name)) {
       const known = Object.keys(PARAMETERS).join(", ");
       notes.push(note(name, parameters[name], "", `it is no parameter; known are ${known}`));
     }
@@ -249,7 +249,7 @@ function partition(text, separator) {
 }
 
 /** Without the white space around it, which in Python has the separators of ASCII too, and not U+FEFF. */
-function trim(text) {
+export function trim(text) {
   return text.replace(/^(?:[^\S\uFEFF]|[\x1C-\x1F\x85])+|(?:[^\S\uFEFF]|[\x1C-\x1F\x85])+$/g, "");
 }
 
