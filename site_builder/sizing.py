@@ -12,7 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TypedDict
+
+from pydantic import ConfigDict, with_config
+from typing_extensions import TypedDict  # pydantic reads those of typing from Python 3.12 on
 
 from site_builder.schema.recipe import Architecture, Group
 
@@ -83,8 +85,12 @@ class Spread(TypedDict):
     utilisation: int
 
 
+@with_config(ConfigDict(extra="forbid"))
 class Estimate(TypedDict):
-    """What one GPU holds, and what fits into a replica. ``weights_bytes`` is that of the fullest GPU."""
+    """What one GPU holds, in bytes, and what the cache of the replica holds; it stands in answers as it is.
+
+    ``weights_bytes`` is that of the fullest GPU.
+    """
 
     memory_bytes: int
     utilisation_percent: int

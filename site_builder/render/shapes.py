@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from site_builder.schema.recipe import Dependency, Feature, Meta, ModelBlock, Variant
 from site_builder.schema.vocabulary import Hardware, Strategy
+from site_builder.sizing import Estimate
 
 #: Nothing else is in an answer: a field that is added is described here, or a test fails.
 closed = with_config(ConfigDict(extra="forbid"))
@@ -194,24 +195,6 @@ class Request(TypedDict):
     title: str
     endpoint: str
     command: str
-
-
-@closed
-class Estimate(TypedDict):
-    """What one GPU holds, in bytes, and what the cache of the replica holds."""
-
-    memory_bytes: int
-    utilisation_percent: int
-    weights_bytes: int
-    activations_bytes: int
-    other_bytes: int
-    graphs_bytes: int
-    cache_bytes: int
-    bytes_per_token: int
-    request_bytes: int
-    replica_weights_bytes: int
-    tokens: int
-    requests: int
 
 
 @closed
